@@ -1,0 +1,18 @@
+// The only globals that the pure rooms may use: what every JavaScript runtime has and what does no I/O.
+declare class TextDecoder {
+  constructor(label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean })
+  decode(bytes?: Uint8Array, options?: { stream?: boolean }): string
+}
+declare class TextEncoder {
+  encode(text: string): Uint8Array
+}
+declare class URL {
+  constructor(url: string, base?: string)
+  readonly href: string
+  readonly origin: string
+  readonly protocol: string
+  readonly hostname: string
+  static canParse(url: string, base?: string): boolean
+}
+declare function atob(base64: string): string
+declare function btoa(latin1: string): string
