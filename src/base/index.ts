@@ -1,0 +1,10 @@
+// What every room may use and nothing needs a runtime for: failures, time, logs, cancellation, JSON, text.
+export { Cancellation } from './cancellation.ts'
+export type { Clock, Timer } from './clock.ts'
+export { asMcpxError, FAILURES, McpxError } from './failure.ts'
+export type { FailureCode } from './failure.ts'
+export { canonicalJson, isObject } from './json.ts'
+export type { JsonObject } from './json.ts'
+export { SILENT } from './log.ts'
+export type { Log } from './log.ts'
+export { clip, clipList, nearest } from './text.ts'

@@ -1,0 +1,20 @@
+/** The methods that mcpx's own code speaks of by name. Everywhere else a method is a key of a revision's table. */
+export const METHOD = {
+  initialize: 'initialize',
+  initialized: 'notifications/initialized',
+  discover: 'server/discover',
+  listen: 'subscriptions/listen',
+  ping: 'ping',
+  setLevel: 'logging/setLevel',
+  toolsList: 'tools/list',
+  toolsCall: 'tools/call',
+  promptsList: 'prompts/list',
+  promptsGet: 'prompts/get',
+  resourcesList: 'resources/list',
+  templatesList: 'resources/templates/list',
+  resourcesRead: 'resources/read',
+  complete: 'completion/complete',
+  cancelled: 'notifications/cancelled',
+  progress: 'notifications/progress',
+  message: 'notifications/message',
+} as const
