@@ -1,0 +1,36 @@
+// The contract between those who serve clients (endpoint) and those who answer them (gateway).
+import type { Cancellation, JsonObject } from '../base/index.ts'
+import type { RevisionId } from '../spec/index.ts'
+import type { Answer } from './message.ts'
+
+/** Who calls, as the caller's edge knows it. */
+export interface Caller {
+  /** The revision that the caller speaks; every answer is spelled for it. */
+  readonly revision: RevisionId
+  /** What the caller calls itself; not verified, for display only. */
+  readonly clientInfo: JsonObject | undefined
+  /** What the caller can be asked. */
+  readonly capabilities: JsonObject
+  /** Whose credential came with the call; the local user where none is asked for. */
+  readonly principal: string
+  /** The legacy session the call belongs to; modern calls have none. */
+  readonly session: string | undefined
+}
+
+/** One request on its way through mcpx, free of the hop it came by. */
+export interface Call {
+  readonly method: string
+  /** As the caller sent them, the hop's own `_meta` keys included. */
+  readonly params: JsonObject | undefined
+  readonly caller: Caller
+  readonly cancellation: Cancellation
+  /** Whether the caller gave a progress token: without one no progress is asked for upstream. */
+  readonly wantsProgress: boolean
+  /** Sends the caller a notification that belongs to this call, params in the newest shape. */
+  notify(method: string, params: JsonObject): void
+}
+
+/** What answers calls. Rejects only with an McpxError; an upstream's own error is an Answer. */
+export interface CallHandler {
+  handle(call: Call): Promise<Answer>
+}

@@ -1,0 +1,39 @@
+// JSON-RPC messages, their framing, their headers, their spelling in each revision, and the contracts that carry them.
+export type { Call, Caller, CallHandler } from './call.ts'
+export type {
+  Channel,
+  ChannelListener,
+  CloseReason,
+  Dialer,
+  HttpTarget,
+  SendFailure,
+  StdioTarget,
+  Target,
+  TransportKind,
+} from './channel.ts'
+export { enveloped, progressTokenOf, repeatingHeaders, withoutHopKeys } from './envelope.ts'
+export type { Envelope } from './envelope.ts'
+export { decodeHeaderValue, encodeHeaderValue } from './header-codec.ts'
+export { lowerError, raiseError } from './error-shape.ts'
+export { lower, lowerCapabilities, lowerImplementation, lowerNotification } from './lower.ts'
+export { answerOf, isId, isRpcError, shapeOf } from './message.ts'
+export type {
+  Answer,
+  Id,
+  RpcError,
+  RpcFailure,
+  RpcMessage,
+  RpcNotification,
+  RpcRequest,
+  RpcResponse,
+  RpcResult,
+  Shape,
+} from './message.ts'
+export { createLineFramer, DEFAULT_MAX_MESSAGE } from './ndjson.ts'
+export type { LineFramer, LineSink, OversizeLine } from './ndjson.ts'
+export { answeredBy } from './oversize.ts'
+export { paramHeadersOf, readParamHeaders } from './param-headers.ts'
+export type { ParamHeader, ParamHeaders } from './param-headers.ts'
+export { raise } from './raise.ts'
+export { createSseReader, formatComment, formatSse } from './sse.ts'
+export type { SseEvent, SseReader, SseReaderOptions } from './sse.ts'
