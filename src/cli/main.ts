@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+// The command line. Exit codes are those of base/failure.ts and docs/errors.md.
+import { Command, CommanderError } from 'commander'
+import { asMcpxError, FAILURES } from '../base/index.ts'
+import { addCall } from './commands/call.ts'
+import { addDaemon } from './commands/daemon.ts'
+import { addProbe } from './commands/probe.ts'
+import { addServe } from './commands/serve.ts'
+import { addTools } from './commands/tools.ts'
+import { styled } from './output.ts'
+import { VERSION } from './version.ts'
+
+const program = new Command('mcpx')
+  .description('Any MCP client works with any MCP server.')
+  .version(VERSION)
+  .exitOverride()
+  .enablePositionalOptions()
+  .showHelpAfterError('(mcpx --help tells what there is)')
+
+for (const add of [addDaemon, addServe, addCall, addTools, addProbe]) add(program)
+for (const command of program.commands)
+  command.exitOverride().showHelpAfterError(`(mcpx ${command.name()} --help tells more)`)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+/** Says what went wrong and returns the exit code. */
+function report(error: unknown): number {
+  // Commander has printed its own message; help and version are no failures.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : FAILURES.USAGE.exit
+  const failure = asMcpxError(error)
+  process.stderr.write(`${styled('red', 'mcpx:')} ${failure.message}\n`)
+  if (failure.code === 'INTERNAL')
+    process.stderr.write(`${failure.cause instanceof Error ? failure.cause.stack : ''}\n`)
+  return FAILURES[failure.code].exit
+}

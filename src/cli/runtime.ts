@@ -1,0 +1,178 @@
+// The composition root: from a configuration to a running gateway.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, sep } from 'node:path'
+import { McpxError } from '../base/index.ts'
+import type { JsonObject, Log } from '../base/index.ts'
+import { canonicalDefinition, createSettings, expandServer } from '../config/index.ts'
+import type { ConfigFile, ServerDefinition, Settings } from '../config/index.ts'
+import type { EndpointLimits } from '../endpoint/index.ts'
+import { createGateway } from '../gateway/index.ts'
+import type { Gateway } from '../gateway/index.ts'
+import { memoryOnly, Pool } from '../pool/index.ts'
+import type { Identity, ServerSpec } from '../pool/index.ts'
+import { createDialer, systemClock } from '../transport/index.ts'
+import type { Target } from '../wire/index.ts'
+import { readConfig } from './config-source.ts'
+import { VERSION } from './version.ts'
+
+export interface RuntimeOptions {
+  readonly configPath: string | undefined
+  /** Settings from the command line, by path. */
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly log: (settings: Settings) => Log
+}
+
+export interface Runtime {
+  readonly config: ConfigFile
+  readonly settings: Settings
+  readonly gateway: Gateway
+  readonly pool: Pool
+  readonly log: Log
+  /** Ends every server and everything else that was opened. */
+  stop(reason: string): Promise<void>
+}
+
+/** What mcpx calls itself, to clients and to servers. */
+export const MCPX_INFO: JsonObject = { name: 'mcpx', title: 'mcpx', version: VERSION }
+
+const IDENTITY: Identity = { info: MCPX_INFO, capabilities: {} }
+
+/** Reads the configuration and makes the gateway; no server is started yet. Throws the McpxErrors of the configuration. */
+export function createRuntime(options: RuntimeOptions): Runtime {
+  const { env } = process
+  const config = readConfig({ cwd: process.cwd(), env, named: options.configPath })
+  const settings = createSettings({ file: config, env, flags: options.flags })
+  const log = options.log(settings)
+  if (config.ignored.length > 0)
+    log.debug('keys of other hosts that mcpx has no use for', { keys: config.ignored })
+  const dialer = createDialer({
+    clock: systemClock,
+    log,
+    limits: { maxMessage: settings.get('stdio.maxLine') },
+    patience: { stdinEnd: settings.get('pool.stopGrace'), terminate: settings.get('pool.killGrace') },
+  })
+  const definitions = [...config.servers.values()].filter((definition) => !definition.disabled)
+  const pool = new Pool(
+    definitions.map((definition) => specOf(definition, config, settings)),
+    {
+      dialer,
+      log,
+      clock: systemClock,
+      random: Math.random,
+      identity: IDENTITY,
+      eras: memoryOnly(),
+      eraMaxAge: () => settings.get('upstream.eraMaxAge'),
+      maxStarting: settings.get('pool.maxStarting'),
+    },
+  )
+  logEvents(pool, log)
+  const gateway = createGateway({
+    pool,
+    servers: new Map(
+      definitions.map(({ name, prefix, tools }) => [name, { prefix: prefix ?? name, filter: tools }]),
+    ),
+    naming: settings.get('naming'),
+    patience: () => settings.get('lists.patience'),
+    clock: systemClock,
+    log,
+  })
+  return {
+    ...{ config, settings, gateway, pool, log },
+    stop: async (reason) => {
+      await pool.stop(reason)
+      await dialer.close()
+    },
+  }
+}
+
+/** The endpoint's bounds, read from the settings each time. */
+export function endpointLimits(settings: Settings): EndpointLimits {
+  return {
+    maxBody: () => settings.get('http.maxBody'),
+    keepAlive: () => settings.get('http.keepAlive'),
+    sessionIdle: () => settings.get('legacy.sessionIdle'),
+    drain: () => settings.get('stdio.drain'),
+  }
+}
+
+function specOf(definition: ServerDefinition, config: ConfigFile, settings: Settings): ServerSpec {
+  const { name, scope, start } = definition
+  const { target, transport } = targetOf(definition, config)
+  return {
+    ...{ name, scope, start, target, transport },
+    digest: createHash('sha256').update(canonicalDefinition(definition)).digest('hex'),
+    max: scope === 'global' ? 1 : INSTANCES,
+    min: 0,
+    tuning: () => ({
+      preference: definition.protocol ?? settings.get('upstream.protocol'),
+      probeTimeout: definition.probeTimeout ?? settings.get('upstream.probeTimeout'),
+      startTimeout: definition.startTimeout ?? settings.get('upstream.startTimeout'),
+      callTimeout: definition.callTimeout ?? settings.get('upstream.callTimeout'),
+      callTimeoutMax: settings.get('upstream.callTimeoutMax'),
+      idleTimeout: settings.get('pool.idleTimeout'),
+    }),
+  }
+}
+
+/** Instances of a server that is not shared by all. */
+const INSTANCES = 8
+
+function targetOf(
+  definition: ServerDefinition,
+  config: ConfigFile,
+): { target: Target | McpxError; transport: ServerSpec['transport'] } {
+  const expansion = expandServer(definition, {
+    env: process.env,
+    configDir: dirname(config.path),
+    workspaceFolder: process.cwd(),
+    userHome: homedir(),
+    separator: sep === '\\' ? '\\' : '/',
+    readFile: readIfThere,
+  })
+  if ('error' in expansion) {
+    return {
+      target: expansion.error,
+      transport: definition.process.kind === 'stdio' ? 'stdio' : 'streamable-http',
+    }
+  }
+  const { ok } = expansion
+  return { target: ok, transport: ok.kind === 'stdio' ? 'stdio' : (ok.transportHint ?? 'streamable-http') }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function logEvents(pool: Pool, log: Log): void {
+  pool.onEvent((event) => {
+    const { server } = event
+    switch (event.kind) {
+      case 'start': {
+        const { era, revision, source } = event.connection.verdict
+        return log.info('server started', { server, era, revision, source, lane: event.lane, ms: event.ms })
+      }
+      case 'start-failed':
+        return event.error.code === 'CANCELLED'
+          ? log.debug('server start given up', { server })
+          : log.warn('server did not start', { server, code: event.error.code, error: event.error.message })
+      case 'stop':
+        return event.reason.kind === 'closed'
+          ? log.info('server stopped', { server })
+          : log.warn('server went away', { server, reason: event.reason })
+      case 'era-stale':
+        return log.info('the remembered era of a server was wrong', {
+          server,
+          was: event.was?.era,
+          revision: event.now,
+        })
+      case 'notification':
+        return undefined
+    }
+  })
+}

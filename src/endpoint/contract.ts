@@ -1,0 +1,36 @@
+// What an endpoint needs from those who mount it.
+import type { Clock, JsonObject, Log } from '../base/index.ts'
+import type { CallHandler } from '../wire/index.ts'
+
+export interface EndpointOptions {
+  readonly handler: CallHandler
+  /** What the endpoint calls itself, in the newest shape. */
+  readonly serverInfo: JsonObject
+  /** Whether methods that no revision knows go to the handler too. */
+  readonly open: boolean
+  readonly clock: Clock
+  readonly log: Log
+  readonly limits: EndpointLimits
+  readonly access: EndpointAccess
+}
+
+/** Bounds, read anew for each request, so that they may change while the endpoint runs. Times in ms, sizes in bytes. */
+export interface EndpointLimits {
+  maxBody(): number
+  /** How long nothing may be sent before a comment is. */
+  keepAlive(): number
+  sessionIdle(): number
+  /** How long requests in flight may go on when a pipe's client has closed it. */
+  drain(): number
+}
+
+/** Who may come in. */
+export interface EndpointAccess {
+  /** Host names beyond the loopback ones that requests may name, and whether the listener is a loopback one at all. */
+  allowedHosts(): readonly string[]
+  allowedOrigins(): readonly string[]
+  readonly loopback: boolean
+}
+
+/** The principal of callers that no credential tells apart. */
+export const LOCAL_USER = 'local'

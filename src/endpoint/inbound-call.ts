@@ -1,0 +1,56 @@
+import { asMcpxError, Cancellation, FAILURES } from '../base/index.ts'
+import type { JsonObject, McpxError } from '../base/index.ts'
+import { META, METHOD } from '../spec/index.ts'
+import { lowerNotification, progressTokenOf } from '../wire/index.ts'
+import type { Answer, Call, Caller, Id, RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
+import type { EndpointOptions } from './contract.ts'
+
+/** A request from a client as a Call; what is sent on the way goes to `send`, spelled for the caller. */
+export class InboundCall implements Call {
+  readonly method: string
+  readonly params: JsonObject | undefined
+  readonly caller: Caller
+  readonly cancellation = new Cancellation()
+  readonly #token: Id | undefined
+  readonly #send: (notification: RpcNotification) => void
+
+  constructor(request: RpcRequest, caller: Caller, send: (notification: RpcNotification) => void) {
+    this.method = request.method
+    this.params = request.params
+    this.caller = caller
+    this.#token = progressTokenOf(request.params)
+    this.#send = send
+  }
+
+  get wantsProgress(): boolean {
+    return this.#token !== undefined
+  }
+
+  notify(method: string, params: JsonObject): void {
+    if (this.cancellation.reason !== undefined) return
+    const own = method === METHOD.progress ? { ...params, [META.progressToken]: this.#token } : params
+    const spelled = lowerNotification(method, own, this.caller.revision)
+    this.#send(
+      spelled === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params: spelled },
+    )
+  }
+}
+
+/** Has the call answered; a failure of mcpx's own is an answer too. Never rejects. */
+export async function runCall(call: InboundCall, options: EndpointOptions): Promise<Answer> {
+  try {
+    return await options.handler.handle(call)
+  } catch (error) {
+    const failure = asMcpxError(error)
+    if (failure.code === 'INTERNAL')
+      options.log.error('a call failed inside mcpx', { method: call.method, error: failure.stack })
+    return { error: rpcErrorOf(failure) }
+  }
+}
+
+/** A failure of mcpx's own as the caller's JSON-RPC error, in the newest shape. */
+function rpcErrorOf(error: McpxError): RpcError {
+  const { uri } = error.data
+  const data = uri === undefined ? { code: error.code } : { code: error.code, uri }
+  return { code: FAILURES[error.code].rpc, message: error.message, data }
+}

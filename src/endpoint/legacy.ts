@@ -1,0 +1,110 @@
+// Answers requests of the legacy era: the handshake, what the edge itself owes a session, and calls in the session's revision.
+import { clip, isObject } from '../base/index.ts'
+import type { JsonObject } from '../base/index.ts'
+import { ERRORS, eraOf, isRevisionId, LOG_LEVELS, METHOD, methodIn, newest } from '../spec/index.ts'
+import type { RevisionId } from '../spec/index.ts'
+import { lower, lowerCapabilities, lowerError, lowerImplementation } from '../wire/index.ts'
+import type { Caller, Id, RpcNotification, RpcRequest, RpcResponse } from '../wire/index.ts'
+import type { EndpointOptions } from './contract.ts'
+import { InboundCall, runCall } from './inbound-call.ts'
+
+/** What a client asked for with `initialize`. */
+export interface Agreed {
+  readonly revision: RevisionId
+  readonly clientInfo: JsonObject | undefined
+  readonly capabilities: JsonObject
+}
+
+export interface LegacyExchange {
+  readonly caller: Caller
+  /** The session's requests in flight; ids are unique among them. */
+  readonly inFlight: Map<Id, InboundCall>
+  readonly send: (notification: RpcNotification) => void
+}
+
+/** Reads what a client wants to agree on. A version that mcpx does not speak is answered with the newest legacy one. */
+export function agree(params: JsonObject | undefined): Agreed {
+  const asked = params?.['protocolVersion']
+  const known = typeof asked === 'string' && isRevisionId(asked) && eraOf(asked) === 'legacy'
+  return {
+    revision: known ? asked : newest('legacy'),
+    clientInfo: isObject(params?.['clientInfo']) ? params['clientInfo'] : undefined,
+    capabilities: isObject(params?.['capabilities']) ? params['capabilities'] : {},
+  }
+}
+
+/** The result of `initialize`, made of what the handler answers to discover. Never rejects. */
+export async function answerInitialize(
+  request: RpcRequest,
+  caller: Caller,
+  options: EndpointOptions,
+): Promise<RpcResponse> {
+  const discover: RpcRequest = { jsonrpc: '2.0', id: request.id, method: METHOD.discover }
+  const answer = await runCall(new InboundCall(discover, caller, () => {}), options)
+  if ('error' in answer)
+    return { jsonrpc: '2.0', id: request.id, error: lowerError(answer.error, caller.revision) }
+  const { capabilities, instructions } = answer.result
+  const result: JsonObject = {
+    protocolVersion: caller.revision,
+    capabilities: lowerCapabilities(isObject(capabilities) ? capabilities : {}, caller.revision),
+    serverInfo: lowerImplementation(options.serverInfo, caller.revision),
+    ...(instructions === undefined ? {} : { instructions }),
+  }
+  return { jsonrpc: '2.0', id: request.id, result }
+}
+
+/** Answers any other request of a session, or of none. Never rejects; undefined for a call that its client cancelled. */
+export async function answerLegacy(
+  request: RpcRequest,
+  exchange: LegacyExchange,
+  options: EndpointOptions,
+): Promise<RpcResponse | undefined> {
+  const { caller, inFlight } = exchange
+  const { id, method } = request
+  if (method === METHOD.ping) return { jsonrpc: '2.0', id, result: {} }
+  if (method === METHOD.setLevel) return setLevel(request)
+  const facts = methodIn(caller.revision, method)
+  if (facts?.kind !== 'request' && !(options.open && facts === undefined)) {
+    return {
+      jsonrpc: '2.0',
+      id,
+      error: { code: ERRORS.methodNotFound, message: `Method not found: ${clip(method)}` },
+    }
+  }
+  if (inFlight.has(id)) {
+    const message = `Invalid request: a request with id ${JSON.stringify(id)} is in flight already`
+    return { jsonrpc: '2.0', id, error: { code: ERRORS.invalidRequest, message } }
+  }
+  const call = new InboundCall(request, caller, exchange.send)
+  inFlight.set(id, call)
+  try {
+    const answer = await runCall(call, options)
+    if (call.cancellation.reason !== undefined) return undefined
+    if ('error' in answer) {
+      return { jsonrpc: '2.0', id, error: lowerError(answer.error, caller.revision, { method }) }
+    }
+    return { jsonrpc: '2.0', id, result: lower(method, answer.result, caller.revision) }
+  } finally {
+    inFlight.delete(id)
+  }
+}
+
+/** Takes a notification of a legacy client. Those that mcpx has no use for are dropped. */
+export function takeNotification(
+  notification: RpcNotification,
+  inFlight: ReadonlyMap<Id, InboundCall>,
+): void {
+  if (notification.method !== METHOD.cancelled) return
+  const { requestId, reason } = notification.params ?? {}
+  if (typeof requestId !== 'string' && typeof requestId !== 'number') return
+  inFlight
+    .get(requestId)
+    ?.cancellation.cancel(typeof reason === 'string' ? clip(reason, 200) : 'cancelled by the client')
+}
+
+function setLevel(request: RpcRequest): RpcResponse {
+  const level = request.params?.['level']
+  if (LOG_LEVELS.some((known) => known === level)) return { jsonrpc: '2.0', id: request.id, result: {} }
+  const message = `params.level must be one of ${LOG_LEVELS.join(', ')}`
+  return { jsonrpc: '2.0', id: request.id, error: { code: ERRORS.invalidParams, message } }
+}

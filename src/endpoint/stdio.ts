@@ -1,0 +1,165 @@
+// The endpoint over a pipe: both eras on one pair of streams, each message in its own.
+import type { Readable, Writable } from 'node:stream'
+import { classifyInbound } from '../era/index.ts'
+import { ASSUMED_REVISION, ERRORS, METHOD, revision } from '../spec/index.ts'
+import { createLineFramer, shapeOf } from '../wire/index.ts'
+import type { Caller, Id, RpcMessage, RpcRequest, RpcResponse } from '../wire/index.ts'
+import type { EndpointOptions } from './contract.ts'
+import { LOCAL_USER } from './contract.ts'
+import type { InboundCall } from './inbound-call.ts'
+import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
+import type { Agreed } from './legacy.ts'
+import { answerModern } from './modern.ts'
+
+/**
+ * Serves one client over a pair of streams. Resolves when the input has ended and what was in flight is answered, or has
+ * had its time (`drain`).
+ */
+export function serveStdio(options: EndpointOptions, input: Readable, output: Writable): Promise<void> {
+  return new Pipe(options, output).run(input)
+}
+
+class Pipe {
+  readonly #options: EndpointOptions
+  readonly #output: Writable
+  /** One table for both eras: a cancellation carries no mark of either. */
+  readonly #inFlight = new Map<Id, InboundCall>()
+  readonly #working = new Set<Promise<void>>()
+  #agreed: Agreed = { revision: ASSUMED_REVISION, clientInfo: undefined, capabilities: {} }
+  #initializing: Promise<void> | undefined
+
+  constructor(options: EndpointOptions, output: Writable) {
+    this.#options = options
+    this.#output = output
+    // A client that closed its end is seen at the input's end; what is still written goes nowhere.
+    output.on('error', () => {})
+  }
+
+  async run(input: Readable): Promise<void> {
+    const framer = createLineFramer({
+      onLine: (line) => this.#onLine(line),
+      onOversize: () => this.#write(refusal(ERRORS.invalidRequest, 'Invalid request: the line is too long')),
+    })
+    await new Promise<void>((resolve) => {
+      input.on('data', (chunk: Buffer) => framer.feed(chunk))
+      input.once('end', resolve)
+      input.once('close', resolve)
+      input.once('error', () => resolve())
+    })
+    await this.#drain()
+  }
+
+  #onLine(line: string): void {
+    let value: unknown
+    try {
+      value = JSON.parse(line)
+    } catch {
+      return this.#write(refusal(ERRORS.parse, 'Parse error: the line is not JSON'))
+    }
+    if (Array.isArray(value)) return this.#onBatch(value)
+    const shape = shapeOf(value)
+    switch (shape.kind) {
+      case 'invalid':
+        return this.#write(refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id))
+      case 'response':
+        return
+      case 'notification':
+        return takeNotification(shape.message, this.#inFlight)
+      case 'request':
+        return this.#work(this.#answer(shape.message), (answer) => this.#write(answer))
+    }
+  }
+
+  #onBatch(values: readonly unknown[]): void {
+    if (values.length === 0 || !revision(this.#agreed.revision).http.batches) {
+      const why =
+        values.length === 0 ? 'the batch is empty' : `revision ${this.#agreed.revision} has no batches`
+      return this.#write(refusal(ERRORS.invalidRequest, `Invalid request: ${why}`))
+    }
+    const answers = values.map(async (value): Promise<RpcResponse | undefined> => {
+      const shape = shapeOf(value)
+      if (shape.kind === 'notification') takeNotification(shape.message, this.#inFlight)
+      if (shape.kind === 'invalid')
+        return refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id)
+      return shape.kind === 'request' ? this.#answer(shape.message) : undefined
+    })
+    this.#work(Promise.all(answers), (all) => {
+      const given = all.filter((answer) => answer !== undefined)
+      if (given.length > 0) this.#write(given)
+    })
+  }
+
+  async #answer(message: RpcRequest): Promise<RpcResponse | undefined> {
+    const { era } = classifyInbound(message, undefined, false)
+    if (era === 'modern') return this.#modern(message)
+    if (message.method === METHOD.initialize) return this.#initialize(message)
+    // What follows `initialize` is spelled in the revision that its answer names.
+    await this.#initializing
+    const send = (sent: RpcMessage): void => this.#write(sent)
+    return answerLegacy(message, { caller: this.#caller(), inFlight: this.#inFlight, send }, this.#options)
+  }
+
+  async #modern(message: RpcRequest): Promise<RpcResponse | undefined> {
+    if (this.#inFlight.has(message.id)) {
+      return refusal(
+        ERRORS.invalidRequest,
+        'Invalid request: a request with this id is in flight already',
+        message.id,
+      )
+    }
+    let call: InboundCall | undefined
+    const { response } = await answerModern(
+      message,
+      {
+        headers: undefined,
+        principal: LOCAL_USER,
+        send: (notification) => this.#write(notification),
+        onCall: (started) => {
+          call = started
+          this.#inFlight.set(message.id, started)
+        },
+      },
+      this.#options,
+    )
+    if (call === undefined) return response
+    this.#inFlight.delete(message.id)
+    return call.cancellation.reason === undefined ? response : undefined
+  }
+
+  async #initialize(message: RpcRequest): Promise<RpcResponse> {
+    this.#agreed = agree(message.params)
+    const answer = answerInitialize(message, this.#caller(), this.#options)
+    this.#initializing = answer.then(() => {})
+    return answer
+  }
+
+  #caller(): Caller {
+    return { ...this.#agreed, principal: LOCAL_USER, session: 'stdio' }
+  }
+
+  #work<T>(work: Promise<T>, done: (value: T) => void): void {
+    const task = work.then(done).finally(() => this.#working.delete(task))
+    this.#working.add(task)
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#working.size === 0) return
+    const { clock, limits } = this.#options
+    let stop: (() => void) | undefined
+    const late = new Promise<void>((resolve) => {
+      const timer = clock.after(limits.drain(), resolve)
+      stop = () => timer.cancel()
+    })
+    await Promise.race([Promise.allSettled(this.#working), late])
+    stop?.()
+    for (const call of this.#inFlight.values()) call.cancellation.cancel('the client closed the pipe')
+  }
+
+  #write(message: RpcMessage | readonly RpcMessage[] | undefined): void {
+    if (message !== undefined && this.#output.writable) this.#output.write(`${JSON.stringify(message)}\n`)
+  }
+}
+
+function refusal(code: number, message: string, id?: Id): RpcResponse {
+  return { jsonrpc: '2.0', id: id ?? null, error: { code, message } }
+}

@@ -1,0 +1,56 @@
+// The gateway: every server behind one view, and each behind one of its own.
+import type { Clock, Log } from '../base/index.ts'
+import type { Pool } from '../pool/index.ts'
+import { LISTS } from './lists.ts'
+import type { ListKind } from './lists.ts'
+import { Member } from './member.ts'
+import type { MemberOptions } from './member.ts'
+import type { Naming } from './names.ts'
+import { View } from './view.ts'
+
+export interface GatewayOptions {
+  readonly pool: Pool
+  /** What the configuration says of each server, by name. */
+  readonly servers: ReadonlyMap<string, Omit<MemberOptions, 'upstream'>>
+  readonly naming: Naming
+  readonly patience: () => number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Gateway {
+  /** All servers. */
+  readonly merged: View
+  /** One server under its own names, or undefined where the configuration has none of that name. */
+  only(server: string): View | undefined
+  readonly members: readonly Member[]
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { pool, servers, naming, patience, clock, log } = options
+  const members = pool.upstreams.map((upstream) => {
+    const { prefix = upstream.name, filter = NO_FILTER } = servers.get(upstream.name) ?? {}
+    return new Member({ upstream, prefix, filter }, { clock, log })
+  })
+  const view = (some: readonly Member[]): View => new View({ members: some, naming, patience, clock, log })
+  const single = new Map(members.map((member) => [member.name, view([member])]))
+  const byName = new Map(members.map((member) => [member.name, member]))
+  pool.onEvent((event) => {
+    if (event.kind !== 'notification') return
+    const kind = changedList(event.notification.method)
+    for (const lists of (kind && byName.get(event.server)?.allLists()) ?? []) {
+      for (const changed of kind ?? []) lists.invalidate(changed)
+    }
+  })
+  return { merged: view(members), only: (server) => single.get(server), members }
+}
+
+const NO_FILTER = { include: undefined, exclude: undefined }
+
+/** The lists that a notification says have changed. */
+function changedList(method: string): ListKind[] | undefined {
+  const changed = (Object.keys(LISTS) as ListKind[]).filter(
+    (kind) => method === `notifications/${LISTS[kind].capability}/list_changed`,
+  )
+  return changed.length > 0 ? changed : undefined
+}

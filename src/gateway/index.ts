@@ -1,0 +1,6 @@
+// Names, lists and routing: what a client's call means to which server.
+export { createGateway } from './gateway.ts'
+export type { Gateway } from './gateway.ts'
+export type { Member } from './member.ts'
+export type { Naming } from './names.ts'
+export type { View } from './view.ts'

@@ -1,0 +1,216 @@
+// What one server offers: its lists, walked to the last page, kept while they are known to be fresh.
+import { clip, isObject, McpxError } from '../base/index.ts'
+import type { Clock, JsonObject, Log } from '../base/index.ts'
+import type { Connection, LeaseFor, Upstream } from '../pool/index.ts'
+import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
+import { raise, readParamHeaders } from '../wire/index.ts'
+import type { ParamHeader } from '../wire/index.ts'
+
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
+
+/** How each list is asked for, what names its items, and the capability without which there is none. */
+export const LISTS = {
+  tools: { method: METHOD.toolsList, key: 'name', capability: 'tools' },
+  prompts: { method: METHOD.promptsList, key: 'name', capability: 'prompts' },
+  resources: { method: METHOD.resourcesList, key: 'uri', capability: 'resources' },
+  resourceTemplates: { method: METHOD.templatesList, key: 'uriTemplate', capability: 'resources' },
+} as const satisfies Record<ListKind, { method: string; key: string; capability: string }>
+
+/** One list as a server gave it, in the newest shape, sorted by what names its items and without repeats. */
+export interface List {
+  readonly items: readonly JsonObject[]
+  readonly byKey: ReadonlyMap<string, JsonObject>
+}
+
+const EMPTY: List = { items: [], byKey: new Map() }
+const MAX_PAGES = 1000
+
+interface Kept {
+  readonly list: List
+  readonly connection: Connection
+  readonly freshUntil: number
+}
+
+interface Fetch {
+  readonly began: number
+  readonly list: Promise<List>
+}
+
+export class ServerLists {
+  readonly #upstream: Upstream
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #who: LeaseFor
+  readonly #kept = new Map<ListKind, Kept>()
+  readonly #fetches = new Map<ListKind, Fetch>()
+  readonly #paramHeaders = new WeakMap<JsonObject, readonly ParamHeader[]>()
+
+  constructor(upstream: Upstream, who: LeaseFor, io: { readonly clock: Clock; readonly log: Log }) {
+    this.#upstream = upstream
+    this.#who = who
+    this.#clock = io.clock
+    this.#log = io.log
+  }
+
+  /** The list, from memory while it is known to be fresh, else from the server. Rejects with the McpxError of either. */
+  get(kind: ListKind): Promise<List> {
+    const kept = this.#kept.get(kind)
+    if (kept !== undefined && this.#isFresh(kept)) return Promise.resolve(kept.list)
+    return this.#fetch(kind).list
+  }
+
+  /** The list as it was last seen, however old, or undefined where it never was. */
+  known(kind: ListKind): List | undefined {
+    return this.#kept.get(kind)?.list
+  }
+
+  /**
+   * The list, waiting for the server at most until `patience` ms after it was first asked: a slow server is waited for once,
+   * not by every caller. Then what was last seen, or undefined. `error` has why a list cannot be had.
+   */
+  async within(kind: ListKind, patience: number): Promise<{ list: List | undefined; error?: unknown }> {
+    const kept = this.#kept.get(kind)
+    if (kept !== undefined && this.#isFresh(kept)) return { list: kept.list }
+    const fetch = this.#fetch(kind)
+    const left = fetch.began + patience - this.#clock.now()
+    if (left <= 0) return { list: kept?.list }
+    let done: (() => void) | undefined
+    const waited = new Promise<'late'>((resolve) => {
+      const timer = this.#clock.after(left, () => resolve('late'))
+      done = () => timer.cancel()
+    })
+    try {
+      const outcome = await Promise.race([fetch.list, waited])
+      return { list: outcome === 'late' ? kept?.list : outcome }
+    } catch (error) {
+      return { list: kept?.list, error }
+    } finally {
+      done?.()
+    }
+  }
+
+  /** A notification said that the list changed. */
+  invalidate(kind: ListKind): void {
+    const kept = this.#kept.get(kind)
+    if (kept !== undefined) this.#kept.set(kind, { ...kept, freshUntil: 0 })
+  }
+
+  /** The parameters of a tool that HTTP headers repeat. */
+  paramHeaders(tool: JsonObject): readonly ParamHeader[] {
+    const known = this.#paramHeaders.get(tool)
+    if (known !== undefined) return known
+    const reading = readParamHeaders(tool['inputSchema'])
+    const params = reading.ok ? reading.params : []
+    this.#paramHeaders.set(tool, params)
+    return params
+  }
+
+  #isFresh(kept: Kept): boolean {
+    return kept.connection.isOpen && this.#clock.now() < kept.freshUntil
+  }
+
+  #fetch(kind: ListKind): Fetch {
+    const running = this.#fetches.get(kind)
+    if (running !== undefined) return running
+    const list = this.#walk(kind).finally(() => this.#fetches.delete(kind))
+    // Nobody may be waiting any more when it fails; the next call asks again and hears of it.
+    list.catch(() => {})
+    const fetch = { began: this.#clock.now(), list }
+    this.#fetches.set(kind, fetch)
+    return fetch
+  }
+
+  async #walk(kind: ListKind): Promise<List> {
+    const lease = await this.#upstream.lease(this.#who)
+    try {
+      const { connection } = lease
+      const { capability } = LISTS[kind]
+      const declared = connection.capabilities[capability]
+      const { items, ttl } =
+        declared === undefined ? { items: [], ttl: Infinity } : await this.#pages(connection, kind)
+      const list = this.#listOf(kind, items, connection)
+      const told = connection.verdict.era === 'legacy' && connection.verdict.transport === 'stdio'
+      const announced = told && isObject(declared) && declared['listChanged'] === true
+      this.#kept.set(kind, { list, connection, freshUntil: announced ? Infinity : this.#clock.now() + ttl })
+      return list
+    } finally {
+      lease.release()
+    }
+  }
+
+  async #pages(connection: Connection, kind: ListKind): Promise<{ items: JsonObject[]; ttl: number }> {
+    const { method } = LISTS[kind]
+    const items: JsonObject[] = []
+    const seen = new Set<string>()
+    let cursor: string | undefined
+    let ttl = Infinity
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const answer = await connection.request({
+        method,
+        params: cursor === undefined ? undefined : { cursor },
+      })
+      if ('error' in answer) {
+        const { code, message } = answer.error
+        // Servers declare resources and have no templates; anything else is no statement about the list.
+        if (code === ERRORS.methodNotFound) break
+        throw new McpxError(
+          'UPSTREAM_PROTOCOL',
+          `Server "${this.#upstream.name}" refused ${method} with ${code}: ${clip(message, 200)}`,
+        )
+      }
+      const result = raise(method, answer.result, connection.verdict.revision)
+      const member = methodIn(newest(), method)?.lists ?? kind
+      const part = result[member]
+      if (Array.isArray(part)) items.push(...part.filter(isObject))
+      ttl = Math.min(ttl, typeof result['ttlMs'] === 'number' ? result['ttlMs'] : 0)
+      const next = result['nextCursor']
+      // The empty string ends a list for legacy servers and is a cursor like any other for modern ones.
+      const more = typeof next === 'string' && (next !== '' || connection.verdict.era === 'modern')
+      if (!more) return { items, ttl }
+      if (seen.has(next)) {
+        this.#warn('gave a cursor twice; its list ends there', { kind, cursor: clip(next) })
+        return { items, ttl }
+      }
+      seen.add(next)
+      cursor = next
+    }
+    return { items, ttl }
+  }
+
+  #listOf(kind: ListKind, items: readonly JsonObject[], connection: Connection): List {
+    if (items.length === 0) return EMPTY
+    const { key } = LISTS[kind]
+    const byKey = new Map<string, JsonObject>()
+    for (const item of items) {
+      const name = item[key]
+      if (typeof name !== 'string') this.#warn(`lists an item without ${key}; it is left out`, { kind })
+      else if (byKey.has(name))
+        this.#warn('lists an item twice; the first one counts', { kind, name: clip(name) })
+      else if (kind !== 'tools' || this.#mayOffer(item, name, connection)) byKey.set(name, item)
+    }
+    const sorted = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))
+    return { items: sorted.map(([, item]) => item), byKey: new Map(sorted) }
+  }
+
+  /** Over modern HTTP a tool whose header annotations are invalid must not be offered. */
+  #mayOffer(tool: JsonObject, name: string, connection: Connection): boolean {
+    const { verdict } = connection
+    if (verdict.era !== 'modern' || verdict.transport === 'stdio') return true
+    const reading = readParamHeaders(tool['inputSchema'])
+    if (!reading.ok)
+      this.#warn('offers a tool with an invalid annotation; it is left out', {
+        tool: clip(name),
+        reason: reading.reason,
+      })
+    return reading.ok
+  }
+
+  #warn(message: string, facts: Record<string, unknown>): void {
+    this.#log.warn(`server ${message}`, { server: this.#upstream.name, ...facts })
+  }
+}
+
+/** A lease as `LeaseFor` for what mcpx does on nobody's behalf. */
+export function forCatalogue(principal: string): LeaseFor {
+  return { principal, session: undefined, revision: undefined }
+}

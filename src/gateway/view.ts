@@ -1,0 +1,231 @@
+// What stands behind one endpoint: all servers under prefixed names, or one server under its own.
+import { clip, isObject, McpxError, nearest } from '../base/index.ts'
+import type { Clock, JsonObject, Log } from '../base/index.ts'
+import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
+import type { Method } from '../spec/index.ts'
+import { paramHeadersOf } from '../wire/index.ts'
+import type { Answer, Call, CallHandler } from '../wire/index.ts'
+import { gather } from './gather.ts'
+import { LISTS } from './lists.ts'
+import type { ListKind } from './lists.ts'
+import type { Member } from './member.ts'
+import { afterPrefix } from './names.ts'
+import type { Naming } from './names.ts'
+import { pageOf } from './pages.ts'
+import { ResourceRoutes } from './resource-routes.ts'
+
+export interface ViewOptions {
+  readonly members: readonly Member[]
+  readonly naming: Naming
+  /** How long a list waits for servers that are slow to start, in ms. */
+  readonly patience: () => number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+type Handler = (view: View, call: Call) => Promise<Answer>
+
+/** What happens to each request that a client may send. Those that a client's own edge answers never come here. */
+const HANDLERS: Partial<Record<Method, Handler>> = {
+  [METHOD.discover]: (view, call) => view.discover(call),
+  [METHOD.toolsList]: (view, call) => view.list('tools', call),
+  [METHOD.promptsList]: (view, call) => view.list('prompts', call),
+  [METHOD.resourcesList]: (view, call) => view.list('resources', call),
+  [METHOD.templatesList]: (view, call) => view.list('resourceTemplates', call),
+  [METHOD.toolsCall]: (view, call) => view.callTool(call),
+  [METHOD.promptsGet]: (view, call) => view.getPrompt(call),
+  [METHOD.resourcesRead]: (view, call) => view.readResource(call),
+  [METHOD.complete]: (view, call) => view.complete(call),
+}
+
+/** The capabilities that mcpx carries across, by what an upstream declares. */
+const CARRIED = ['tools', 'prompts', 'resources', 'completions'] as const
+
+export class View implements CallHandler {
+  readonly members: readonly Member[]
+  readonly #options: ViewOptions
+  readonly #routes: ResourceRoutes
+
+  constructor(options: ViewOptions) {
+    this.members = options.members
+    this.#options = options
+    this.#routes = new ResourceRoutes(options.members, options.log)
+  }
+
+  /** Whether names stand as the server gave them, because there is only one. */
+  get single(): Member | undefined {
+    return this.members.length === 1 ? this.members[0] : undefined
+  }
+
+  async handle(call: Call): Promise<Answer> {
+    const handler = HANDLERS[call.method as Method]
+    if (handler !== undefined) return handler(this, call)
+    // One server may know methods that mcpx does not; several cannot be told apart.
+    if (this.single !== undefined) return this.single.run(call, call)
+    return { error: { code: ERRORS.methodNotFound, message: `Method not found: ${clip(call.method)}` } }
+  }
+
+  async discover(call: Call): Promise<Answer> {
+    const { members } = this
+    const told = await gather(members, (member) => member.describe(call.caller.principal), this.#options)
+    const capabilities: JsonObject = {}
+    const instructions: string[] = []
+    for (const [member, description] of told) {
+      for (const name of CARRIED) if (description.capabilities[name] !== undefined) capabilities[name] = {}
+      if (description.instructions === undefined) continue
+      instructions.push(
+        this.single === undefined
+          ? `# ${member.name}\n\n${description.instructions}`
+          : description.instructions,
+      )
+    }
+    return {
+      result: {
+        resultType: 'complete',
+        supportedVersions: [...revisionsOf('modern')],
+        capabilities,
+        ...(instructions.length > 0 ? { instructions: instructions.join('\n\n') } : {}),
+        ttlMs: 0,
+        cacheScope: 'private',
+      },
+    }
+  }
+
+  async list(kind: ListKind, call: Call): Promise<Answer> {
+    const { patience } = this.#options
+    const parts = await Promise.all(
+      this.members.map(async (member) => {
+        const { list, error } = await member.lists(call.caller.principal).within(kind, patience())
+        if (error !== undefined && this.single !== undefined && list === undefined) throw error
+        return this.#publish(member, kind, list?.items ?? [])
+      }),
+    )
+    const items =
+      this.single === undefined && kind.startsWith('resource')
+        ? unique(parts.flat(), LISTS[kind].key)
+        : parts.flat()
+    const page = pageOf(items, call.params?.['cursor'])
+    return {
+      result: {
+        resultType: 'complete',
+        [kind]: page.items,
+        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+        ttlMs: 0,
+        cacheScope: 'private',
+      },
+    }
+  }
+
+  async callTool(call: Call): Promise<Answer> {
+    const { member, native } = await this.#byName('tools', call)
+    if (!member.allows(native)) throw unknown('tools', call.params?.['name'], [])
+    const lists = member.lists(call.caller.principal)
+    const tool = lists.known('tools')?.byKey.get(native)
+    const params = renamed(call.params, native)
+    const headers =
+      tool === undefined ? undefined : paramHeadersOf(lists.paramHeaders(tool), params['arguments'])
+    const answer = await member.run(call, { method: call.method, params, headers })
+    if (this.single === undefined) this.#routes.learn(member, answer)
+    return answer
+  }
+
+  async getPrompt(call: Call): Promise<Answer> {
+    const { member, native } = await this.#byName('prompts', call)
+    return member.run(call, { method: call.method, params: renamed(call.params, native) })
+  }
+
+  async readResource(call: Call): Promise<Answer> {
+    const uri = call.params?.['uri']
+    if (typeof uri !== 'string') throw new McpxError('RESOURCE_UNKNOWN', 'params.uri must be a string')
+    const member = this.single ?? (await this.#routes.find(uri, call.caller.principal))
+    const answer = await member.run(call, { method: call.method, params: call.params })
+    if (this.single === undefined) this.#routes.learn(member, answer)
+    return answer
+  }
+
+  async complete(call: Call): Promise<Answer> {
+    const ref = call.params?.['ref']
+    if (this.single !== undefined) return this.single.run(call, call)
+    if (isObject(ref) && typeof ref['uri'] === 'string') {
+      const member = await this.#routes.find(ref['uri'], call.caller.principal)
+      return member.run(call, { method: call.method, params: call.params })
+    }
+    const name = isObject(ref) ? ref['name'] : undefined
+    const { member, native } = await this.#byName('prompts', { caller: call.caller, params: { name } })
+    return member.run(call, {
+      method: call.method,
+      params: { ...call.params, ref: { ...(ref as JsonObject), name: native } },
+    })
+  }
+
+  /** Which server a public name belongs to, and what that server calls it. */
+  async #byName(
+    kind: 'tools' | 'prompts',
+    call: Pick<Call, 'params' | 'caller'>,
+  ): Promise<{ member: Member; native: string }> {
+    const name = call.params?.['name']
+    if (typeof name !== 'string') throw unknown(kind, name, [])
+    if (this.single !== undefined) return { member: this.single, native: name }
+    const { principal } = call.caller
+    if (this.#options.naming === 'prefix') {
+      // A server's name may itself hold the separator, so the longest prefix that fits is the one that was meant.
+      const owners = this.members.filter((member) => afterPrefix(member.prefix, name) !== undefined)
+      const owner = owners.sort((a, b) => b.prefix.length - a.prefix.length)[0]
+      const native = owner && afterPrefix(owner.prefix, name)
+      if (owner !== undefined && native !== undefined && owner.publicName(native) === name)
+        return { member: owner, native }
+    }
+    return this.#lookUp(kind, name, principal)
+  }
+
+  /** Names that were shortened, or that no prefix marks, are found in the lists. */
+  async #lookUp(
+    kind: 'tools' | 'prompts',
+    name: string,
+    principal: string,
+  ): Promise<{ member: Member; native: string }> {
+    const known: string[] = []
+    for (const member of this.members) {
+      const { list } = await member.lists(principal).within(kind, this.#options.patience())
+      for (const native of list?.byKey.keys() ?? []) {
+        const shown = this.#shown(member, native)
+        if (shown === name) return { member, native }
+        known.push(shown)
+      }
+    }
+    throw unknown(kind, name, known)
+  }
+
+  #shown(member: Member, native: string): string {
+    return this.single !== undefined || this.#options.naming === 'none' ? native : member.publicName(native)
+  }
+
+  #publish(member: Member, kind: ListKind, items: readonly JsonObject[]): readonly JsonObject[] {
+    const offered = kind === 'tools' ? items.filter((tool) => member.allows(String(tool['name']))) : items
+    if (this.single !== undefined || this.#options.naming === 'none' || kind.startsWith('resource'))
+      return offered
+    return offered.map((item) => ({ ...item, name: member.publicName(String(item['name'])) }))
+  }
+}
+
+function renamed(params: JsonObject | undefined, name: string): JsonObject {
+  return params !== undefined && params['name'] === name ? params : { ...params, name }
+}
+
+/** The first of each name counts: it comes from the server that the configuration names first. */
+function unique(items: readonly JsonObject[], key: string): JsonObject[] {
+  const byKey = new Map<unknown, JsonObject>()
+  for (const item of items) if (!byKey.has(item[key])) byKey.set(item[key], item)
+  return [...byKey.values()]
+}
+
+function unknown(kind: 'tools' | 'prompts', name: unknown, known: readonly string[]): McpxError {
+  const [code, noun] =
+    kind === 'tools' ? (['TOOL_UNKNOWN', 'tool'] as const) : (['PROMPT_UNKNOWN', 'prompt'] as const)
+  if (typeof name !== 'string') return new McpxError(code, `Unknown ${noun}: params.name must be a string`)
+  const near = nearest(name, known)
+  return new McpxError(
+    code,
+    `Unknown ${noun}: ${clip(name)}${near === undefined ? '' : `. Did you mean ${near}?`}`,
+  )
+}

@@ -1,0 +1,136 @@
+// The daemon's listener: the MCP endpoints on node:http itself, everything else through fastify on the same port.
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { McpxError } from '../base/index.ts'
+import type { JsonObject, Log } from '../base/index.ts'
+import { HttpEndpoint, refusedAccess } from '../endpoint/index.ts'
+import type { EndpointLimits, EndpointOptions } from '../endpoint/index.ts'
+import type { CallHandler } from '../wire/index.ts'
+import { sendProblem } from './problem.ts'
+import { addV1, unknownServer } from './v1.ts'
+import type { V1Options } from './v1.ts'
+
+export interface ListenOptions extends V1Options {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly serverInfo: JsonObject
+  readonly limits: EndpointLimits
+  readonly allowedHosts: () => readonly string[]
+  readonly allowedOrigins: () => readonly string[]
+  readonly log: Log
+}
+
+export interface Listener {
+  /** `http://host:port`, without a slash at the end. */
+  readonly url: string
+  /** Stops listening, gives up what is in flight, and closes every connection. */
+  close(reason: string): Promise<void>
+}
+
+const LOOPBACK = /^(127\.|::1$|localhost$)/
+const MCP = '/mcp'
+
+/** Listens. Rejects with `PORT_TAKEN` where somebody else does. */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, log, gateway } = options
+  const access = {
+    allowedHosts: options.allowedHosts,
+    allowedOrigins: options.allowedOrigins,
+    loopback: LOOPBACK.test(host),
+  }
+  const endpointFor = (handler: CallHandler, open: boolean): HttpEndpoint => {
+    const { serverInfo, limits, clock } = options
+    const endpoint: EndpointOptions = { handler, open, serverInfo, limits, clock, log, access }
+    return new HttpEndpoint(endpoint)
+  }
+  const merged = endpointFor(gateway.merged, gateway.merged.single !== undefined)
+  const single = new Map(
+    gateway.members.flatMap(({ name }) => {
+      const view = gateway.only(name)
+      return view === undefined ? [] : [[name, endpointFor(view, true)] as const]
+    }),
+  )
+  const app = restApp((request, response) => {
+    const name = serverNameOf(request.url ?? '')
+    if (name === undefined) return false
+    const endpoint = name === '' ? merged : single.get(name)
+    if (endpoint === undefined) refuseUnknown(response, unknownServer(name, gateway))
+    else void endpoint.handle(request, response)
+    return true
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const refused = refusedAccess(request.raw, access)
+    if (refused !== undefined) await reply.status(403).type('text/plain').send(refused)
+  })
+  app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
+  app.get('/health', () => ({ status: 'ok' }))
+  addV1(app, options)
+  try {
+    const url = await app.listen({ host, port })
+    return {
+      url: url.replace('[::1]', 'localhost'),
+      close: (reason) => close(app, [merged, ...single.values()], reason),
+    }
+  } catch (error) {
+    throw portError(error, host, port)
+  }
+}
+
+/** The server that a path under /mcp names: '' for all of them, undefined for another path. */
+function serverNameOf(url: string): string | undefined {
+  if (!url.startsWith(MCP)) return undefined
+  const end = url.indexOf('?')
+  const path = end < 0 ? url : url.slice(0, end)
+  if (path === MCP || path === `${MCP}/`) return ''
+  if (!path.startsWith(`${MCP}/`)) return undefined
+  try {
+    return decodeURIComponent(path.slice(MCP.length + 1))
+  } catch {
+    return undefined
+  }
+}
+
+/** A fastify application behind a handler that may take a request first. */
+function restApp(first: (request: IncomingMessage, response: ServerResponse) => boolean): FastifyInstance {
+  return fastify({
+    forceCloseConnections: true,
+    serverFactory: (handler): Server =>
+      createServer({ keepAliveTimeout: 72_000 }, (request, response) => {
+        if (!first(request, response)) handler(request, response)
+      }),
+  })
+}
+
+function refuseUnknown(response: ServerResponse, error: McpxError): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32602, message: error.message } })
+  response.writeHead(404, { 'Content-Type': 'application/json' }).end(body)
+}
+
+async function close(
+  app: FastifyInstance,
+  endpoints: readonly HttpEndpoint[],
+  reason: string,
+): Promise<void> {
+  for (const endpoint of endpoints) endpoint.stop(reason)
+  await app.close()
+}
+
+function portError(error: unknown, host: string, port: number): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') {
+    return new McpxError(
+      'PORT_TAKEN',
+      `Port ${port} on ${host} is taken. Another mcpx may be running there; choose a port with --port (0 takes a free one).`,
+    )
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+    return new McpxError(
+      'PORT_TAKEN',
+      `Cannot listen on ${host}:${port} (${code}). Choose another with --port or the setting http.host.`,
+    )
+  }
+  return error
+}

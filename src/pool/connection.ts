@@ -1,0 +1,260 @@
+// One open connection to one upstream: it numbers requests, speaks the agreed revision, and knows who waits for what.
+import { clip, McpxError } from '../base/index.ts'
+import type { Cancellation, Clock, JsonObject, Log } from '../base/index.ts'
+import { describeClose, stderrOf } from '../era/index.ts'
+import type { Verdict } from '../era/index.ts'
+import { ERRORS, METHOD, revision } from '../spec/index.ts'
+import { answerOf, enveloped, repeatingHeaders } from '../wire/index.ts'
+import type {
+  Answer,
+  Channel,
+  ChannelListener,
+  CloseReason,
+  Id,
+  RpcMessage,
+  RpcNotification,
+  RpcRequest,
+  RpcResponse,
+  SendFailure,
+} from '../wire/index.ts'
+import { Deadlines } from './deadlines.ts'
+import { failureOf } from './send-failure.ts'
+
+/** What mcpx calls itself on its upstream hops, and what it can be asked there. */
+export interface Identity {
+  readonly info: JsonObject
+  readonly capabilities: JsonObject
+}
+
+export interface ConnectionOptions {
+  readonly server: string
+  readonly channel: Channel
+  readonly verdict: Verdict
+  readonly identity: Identity
+  readonly clock: Clock
+  readonly log: Log
+  /** Ids that no other request of this process has. */
+  readonly nextId: () => number
+  /** How long a call may be silent, and how long it may last at all, in ms. */
+  readonly callTimeout: number
+  readonly callTimeoutMax: number
+  /** Called once, when the channel is gone. */
+  readonly onClosed: (reason: CloseReason) => void
+  /** What belongs to no request of mcpx. */
+  readonly onNotification: (notification: RpcNotification) => void
+  /** A response that nobody waits for: a late answer to the probe, or a server's mistake. */
+  readonly onStray: (response: RpcResponse) => void
+}
+
+export interface UpstreamRequest {
+  readonly method: string
+  readonly params: JsonObject | undefined
+  readonly cancellation?: Cancellation | undefined
+  /** `Mcp-Param-*` and the like; ignored on a pipe. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly logLevel?: string | undefined
+  /** Receives progress and logs of this request; without it none is asked for. */
+  readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined
+}
+
+interface Pending {
+  readonly request: UpstreamRequest
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: McpxError) => void
+  forget: (() => void) | undefined
+}
+
+export class Connection implements ChannelListener {
+  readonly verdict: Verdict
+  /** Answers received so far; a connection that closes without one was never of use. */
+  answered = 0
+  readonly #options: ConnectionOptions
+  readonly #pending = new Map<Id, Pending>()
+  readonly #deadlines: Deadlines
+  #closed: CloseReason | undefined
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.verdict = options.verdict
+    this.#deadlines = new Deadlines(options.clock, options.callTimeout, options.callTimeoutMax, (id) =>
+      this.#expire(id),
+    )
+  }
+
+  /** The capabilities that the server declared when it was opened. */
+  get capabilities(): JsonObject {
+    const { capabilities } = this.verdict.opening
+    return typeof capabilities === 'object' && capabilities !== null ? (capabilities as JsonObject) : {}
+  }
+
+  get isOpen(): boolean {
+    return this.#closed === undefined
+  }
+
+  get inFlight(): number {
+    return this.#pending.size
+  }
+
+  /** Completes a legacy opening. A modern connection needs none. */
+  begin(): void {
+    if (this.verdict.era === 'legacy') this.notify(METHOD.initialized, undefined)
+  }
+
+  /**
+   * Sends a request under an id of this hop and resolves with the server's answer, its own errors included. Rejects with an
+   * McpxError when there is none: `UPSTREAM_CLOSED`, `UPSTREAM_TIMEOUT`, `CANCELLED`, `AUTH_REQUIRED`, `HTTP_STATUS` and others.
+   */
+  request(request: UpstreamRequest): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed !== undefined) return reject(this.#closedError(this.#closed))
+      const id = this.#options.nextId()
+      const pending: Pending = { request, resolve, reject, forget: undefined }
+      this.#pending.set(id, pending)
+      this.#deadlines.start(id)
+      pending.forget = request.cancellation?.onCancel((reason) => this.#cancel(id, reason))
+      if (this.#pending.has(id)) this.#send(id, request)
+    })
+  }
+
+  notify(method: string, params: JsonObject | undefined): void {
+    const message: RpcMessage =
+      params === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params }
+    this.#options.channel.send(message, repeatingHeaders(this.verdict.revision, method, params))
+  }
+
+  /** Ends the connection and what it owns; requests in flight are rejected. */
+  close(): Promise<void> {
+    return this.#options.channel.close(repeatingHeaders(this.verdict.revision, '', undefined))
+  }
+
+  onMessage(message: RpcMessage, via: Id | undefined): void {
+    if (!('method' in message)) this.#onResponse(message, via)
+    else if ('id' in message) this.#onRequest(message)
+    else this.#onNotification(message, via)
+  }
+
+  onFailed(id: Id | undefined, failure: SendFailure): void {
+    const pending = id === undefined ? undefined : this.#pending.get(id)
+    if (id === undefined || pending === undefined) {
+      this.#options.log.debug('a message to a server was lost', {
+        server: this.#options.server,
+        failure: failure.kind,
+      })
+      return
+    }
+    if (failure.kind === 'status' && failure.response?.id === id)
+      return this.#settle(id, answerOf(failure.response))
+    this.#reject(id, failureOf(failure, this.#options.server, pending.request.method))
+  }
+
+  onClosed(reason: CloseReason): void {
+    this.#closed = reason
+    const error = this.#closedError(reason)
+    for (const id of [...this.#pending.keys()]) this.#reject(id, error)
+    this.#deadlines.stop()
+    this.#options.onClosed(reason)
+  }
+
+  #send(id: number, request: UpstreamRequest): void {
+    const { era, revision: spoken } = this.verdict
+    const { identity, channel } = this.#options
+    const params = enveloped(request.params, {
+      revision: spoken,
+      client: era === 'modern' ? identity : undefined,
+      progressToken: request.onNotification === undefined ? undefined : id,
+      logLevel: request.logLevel,
+    })
+    const { method } = request
+    const message: RpcRequest =
+      params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params }
+    if (channel.transport === 'stdio') return channel.send(message)
+    channel.send(message, { ...repeatingHeaders(spoken, method, params), ...request.headers })
+  }
+
+  #onResponse(response: RpcResponse, via: Id | undefined): void {
+    // An error whose request could not be read has no id; the stream that brought it says which request it was.
+    const id = response.id ?? via
+    if (id !== undefined && this.#pending.has(id)) return this.#settle(id, answerOf(response))
+    this.#options.onStray(response)
+  }
+
+  #onRequest(request: RpcRequest): void {
+    const { id, method } = request
+    // Nothing else was declared, so nothing else may be asked.
+    const reply: RpcMessage =
+      method === METHOD.ping
+        ? { jsonrpc: '2.0', id, result: {} }
+        : {
+            jsonrpc: '2.0',
+            id,
+            error: { code: ERRORS.methodNotFound, message: `Method not found: ${clip(method)}` },
+          }
+    this.#options.channel.send(reply, repeatingHeaders(this.verdict.revision, '', undefined))
+  }
+
+  #onNotification(notification: RpcNotification, via: Id | undefined): void {
+    const { method, params = {} } = notification
+    const token = method === METHOD.progress ? params['progressToken'] : undefined
+    const owner = typeof token === 'number' ? token : via
+    const pending = owner === undefined ? undefined : this.#pending.get(owner)
+    if (pending === undefined) {
+      if (method !== METHOD.progress) this.#options.onNotification(notification)
+      return
+    }
+    if (owner !== undefined) this.#deadlines.extend(owner)
+    pending.request.onNotification?.(method, params)
+  }
+
+  #cancel(id: Id, reason: string): void {
+    const method = this.#pending.get(id)?.request.method
+    this.#reject(
+      id,
+      new McpxError('CANCELLED', `${method} on server "${this.#options.server}" was cancelled: ${reason}`),
+    )
+    this.#tellGivenUp(id, reason)
+  }
+
+  #expire(id: Id): void {
+    const method = this.#pending.get(id)?.request.method
+    const { server, callTimeout } = this.#options
+    const message = `Server "${server}" did not answer ${method} within ${callTimeout / 1000} s. Raise "callTimeout" if it may take longer.`
+    this.#reject(id, new McpxError('UPSTREAM_TIMEOUT', message))
+    this.#tellGivenUp(id, 'timed out')
+  }
+
+  #tellGivenUp(id: Id, reason: string): void {
+    const { channel } = this.#options
+    const byStream =
+      channel.transport !== 'stdio' && revision(this.verdict.revision).http.cancelBy === 'closing-the-stream'
+    if (!byStream) this.notify(METHOD.cancelled, { requestId: id, reason: clip(reason, 200) })
+    channel.abandon(id)
+  }
+
+  #settle(id: Id, answer: Answer): void {
+    const pending = this.#take(id)
+    this.answered++
+    pending?.resolve(answer)
+  }
+
+  #reject(id: Id, error: McpxError): void {
+    this.#take(id)?.reject(error)
+  }
+
+  #take(id: Id): Pending | undefined {
+    const pending = this.#pending.get(id)
+    if (pending === undefined) return undefined
+    this.#pending.delete(id)
+    this.#deadlines.end(id)
+    pending.forget?.()
+    return pending
+  }
+
+  #closedError(reason: CloseReason): McpxError {
+    const { server } = this.#options
+    return new McpxError(
+      'UPSTREAM_CLOSED',
+      `Server "${server}" ${describeClose(reason)}.${stderrOf(reason)}`,
+      { data: { reason } },
+    )
+  }
+}

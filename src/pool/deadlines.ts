@@ -1,0 +1,72 @@
+import type { Clock, Timer } from '../base/index.ts'
+import type { Id } from '../wire/index.ts'
+
+interface Entry {
+  readonly latest: number
+  due: number
+}
+
+/**
+ * The deadlines of one connection's requests, on one timer. All have the same patience, so the map's order is the order in
+ * which they fall due, and starting or ending one costs a map operation.
+ */
+export class Deadlines {
+  readonly #entries = new Map<Id, Entry>()
+  readonly #clock: Clock
+  readonly #idle: number
+  readonly #longest: number
+  readonly #onDue: (id: Id) => void
+  #timer: Timer | undefined
+
+  /** `idle` and `longest` in ms: since the last sign of life, and since the start. */
+  constructor(clock: Clock, idle: number, longest: number, onDue: (id: Id) => void) {
+    this.#clock = clock
+    this.#idle = idle
+    this.#longest = Math.max(idle, longest)
+    this.#onDue = onDue
+  }
+
+  start(id: Id): void {
+    const now = this.#clock.now()
+    this.#entries.set(id, { due: now + this.#idle, latest: now + this.#longest })
+    this.#timer ??= this.#clock.after(this.#idle, () => this.#check())
+  }
+
+  /** A sign of life: the request has its patience anew, up to the longest that a request may last. */
+  extend(id: Id): void {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    entry.due = Math.min(this.#clock.now() + this.#idle, entry.latest)
+    if (entry.due === entry.latest) return
+    this.#entries.delete(id)
+    this.#entries.set(id, entry)
+  }
+
+  end(id: Id): void {
+    this.#entries.delete(id)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#entries.clear()
+  }
+
+  #check(): void {
+    this.#timer = undefined
+    const now = this.#clock.now()
+    let next = Infinity
+    for (const [id, entry] of [...this.#entries]) {
+      if (entry.due <= now) {
+        this.#entries.delete(id)
+        this.#onDue(id)
+      } else {
+        next = Math.min(next, entry.due)
+        // Later ones fall due later, unless their longest time is near; those are found with the next check.
+        if (entry.due < entry.latest) break
+      }
+    }
+    if (this.#entries.size > 0)
+      this.#timer ??= this.#clock.after(Math.max(1, next - now), () => this.#check())
+  }
+}

@@ -1,0 +1,10 @@
+// Upstream connections: opened in the era that the server speaks, leased, healed and closed.
+export { serverInfoOf } from './connect.ts'
+export type { ProbeFrame } from './connect.ts'
+export { connect } from './connect.ts'
+export type { Connection, Identity, UpstreamRequest } from './connection.ts'
+export type { Lease } from './instance.ts'
+export { memoryOnly, Pool } from './pool.ts'
+export type { LaneName } from './plan.ts'
+export type { Scope, ServerSpec } from './server-spec.ts'
+export type { LeaseFor, PoolEvent, Upstream, UpstreamState } from './upstream.ts'

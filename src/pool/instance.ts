@@ -1,0 +1,143 @@
+// One instance of one server: a start that several callers may wait for, and then a connection that they share.
+import { asMcpxError, McpxError } from '../base/index.ts'
+import type { Cancellation, Timer } from '../base/index.ts'
+import type { Connecting, ProbeFrame } from './connect.ts'
+import type { Connection } from './connection.ts'
+
+export type InstanceState = 'waiting' | 'starting' | 'ready' | 'closing' | 'closed'
+
+/** A caller's hold on an instance. Released once; an instance without leases may be ended. */
+export interface Lease {
+  readonly connection: Connection
+  release(): void
+}
+
+export interface InstanceHooks {
+  /** Opens the server once a place to start is free. */
+  readonly start: () => Promise<Connecting>
+  readonly onReady: (instance: Instance, connection: Connection) => void
+  readonly onFailed: (instance: Instance, error: McpxError) => void
+  /** The last lease was given back, or the instance is gone. */
+  readonly onIdle: (instance: Instance) => void
+}
+
+export class Instance {
+  readonly key: string
+  state: InstanceState = 'waiting'
+  leases = 0
+  idleTimer: Timer | undefined
+  readonly #hooks: InstanceHooks
+  readonly #opening: Promise<Connection>
+  #connecting: Connecting | undefined
+  #connection: Connection | undefined
+  #waiters = 0
+  #closing: Promise<void> | undefined
+  #givenUp: string | undefined
+
+  constructor(key: string, hooks: InstanceHooks) {
+    this.key = key
+    this.#hooks = hooks
+    this.#opening = this.#open()
+    // Failures reach the waiters and the lane; without either this promise is nobody's.
+    this.#opening.catch(() => {})
+  }
+
+  get connection(): Connection | undefined {
+    return this.#connection
+  }
+
+  get frames(): readonly ProbeFrame[] {
+    return this.#connecting?.frames ?? []
+  }
+
+  /** Whether new leases may be taken. */
+  get usable(): boolean {
+    return this.state !== 'closing' && this.state !== 'closed'
+  }
+
+  /** Waits for the start and takes a lease. When every waiter has cancelled, the start is given up. */
+  async lease(cancellation?: Cancellation): Promise<Lease> {
+    if (this.#connection === undefined) await this.#wait(cancellation)
+    const connection = this.#connection
+    if (connection === undefined || !this.usable)
+      throw new McpxError('UPSTREAM_CLOSED', 'The server was ended while it was waited for')
+    this.leases++
+    this.idleTimer?.cancel()
+    let held = true
+    return {
+      connection,
+      release: () => {
+        if (!held) return
+        held = false
+        this.leases--
+        if (this.leases === 0) this.#hooks.onIdle(this)
+      },
+    }
+  }
+
+  /** Ends the instance, its start included. Resolves when all of it is gone. */
+  close(reason: string): Promise<void> {
+    this.#closing ??= this.#close(reason)
+    return this.#closing
+  }
+
+  /** The connection closed by itself. */
+  closedByPeer(): void {
+    this.idleTimer?.cancel()
+    this.state = 'closed'
+    this.#hooks.onIdle(this)
+  }
+
+  async #open(): Promise<Connection> {
+    try {
+      this.#connecting = await this.#hooks.start()
+      if (this.#givenUp !== undefined) this.#connecting.giveUp(this.#givenUp)
+      else this.state = 'starting'
+      const connection = await this.#connecting.connected
+      this.#connection = connection
+      if (this.state === 'starting') {
+        this.state = 'ready'
+        this.#hooks.onReady(this, connection)
+      }
+      return connection
+    } catch (error) {
+      this.state = 'closed'
+      const failure = asMcpxError(error)
+      this.#hooks.onFailed(this, failure)
+      throw failure
+    }
+  }
+
+  async #wait(cancellation: Cancellation | undefined): Promise<void> {
+    this.#waiters++
+    let forget: (() => void) | undefined
+    const cancelled = new Promise<never>((_, reject) => {
+      forget = cancellation?.onCancel((reason) =>
+        reject(new McpxError('CANCELLED', `Cancelled while the server started: ${reason}`)),
+      )
+    })
+    try {
+      await (cancellation === undefined ? this.#opening : Promise.race([this.#opening, cancelled]))
+    } finally {
+      forget?.()
+      this.#waiters--
+      if (this.#waiters === 0 && cancellation?.reason !== undefined && this.#connection === undefined) {
+        void this.close('nobody waits for it any more')
+      }
+    }
+  }
+
+  async #close(reason: string): Promise<void> {
+    this.idleTimer?.cancel()
+    this.state = 'closing'
+    this.#givenUp = reason
+    this.#connecting?.giveUp(reason)
+    try {
+      const connection = await this.#opening
+      await connection.close()
+    } catch {
+      // The start failed or was given up: nothing is open.
+    }
+    this.state = 'closed'
+  }
+}

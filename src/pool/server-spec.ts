@@ -1,0 +1,35 @@
+import type { McpxError } from '../base/index.ts'
+import type { Target, TransportKind } from '../wire/index.ts'
+
+/** Whose instance a server is: one for all callers, or one for each principal, session or call. */
+export type Scope = 'global' | 'principal' | 'session' | 'call'
+
+/** One server as the pool needs it: everything expanded, every default filled in. */
+export interface ServerSpec {
+  readonly name: string
+  /** Where it is, or why its definition cannot be used. */
+  readonly target: Target | McpxError
+  /** The transport to open first. */
+  readonly transport: TransportKind
+  /** Digest of the process definition, under which its era is remembered. */
+  readonly digest: string
+  readonly scope: Scope
+  /** Instances at once in a lane. */
+  readonly max: number
+  /** Instances that idleness never ends. */
+  readonly min: number
+  readonly start: 'lazy' | 'eager'
+  /** What may change while mcpx runs; read anew for each start. */
+  readonly tuning: () => ServerTuning
+}
+
+/** Times in ms. */
+export interface ServerTuning {
+  readonly preference:
+    'prefer-discover' | 'prefer-initialize' | 'force-discover' | 'force-initialize' | 'follow'
+  readonly probeTimeout: number
+  readonly startTimeout: number
+  readonly callTimeout: number
+  readonly callTimeoutMax: number
+  readonly idleTimeout: number
+}
