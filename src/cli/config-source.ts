@@ -1,5 +1,5 @@
 // Finds and reads the configuration file.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { McpxError } from '../base/index.ts'
 import { CONFIG_FILE_NAMES, parseConfigFile } from '../config/index.ts'
@@ -14,22 +14,18 @@ export interface ConfigPlace {
 }
 
 /**
- * The file that `--config` or `MCPX_CONFIG` names, or the first one from the working folder upward, or the user's own.
- * Throws `CONFIG_NOT_FOUND`, `CONFIG_SYNTAX` or `CONFIG_INVALID`.
+ * The path of the file that `--config` or `MCPX_CONFIG` names, or of the first one from the working folder upward, or of the
+ * user's own. Throws `CONFIG_NOT_FOUND`.
  */
-export function readConfig(place: ConfigPlace): ConfigFile {
+export function findConfig(place: ConfigPlace): string {
   const named = place.named ?? nonEmpty(place.env['MCPX_CONFIG'])
   if (named !== undefined) {
     const path = resolve(place.cwd, named)
-    const text = readIfThere(path)
-    if (text === undefined) throw new McpxError('CONFIG_NOT_FOUND', `There is no configuration file ${path}.`)
-    return parseConfigFile(text, { path })
+    if (existsSync(path)) return path
+    throw new McpxError('CONFIG_NOT_FOUND', `There is no configuration file ${path}.`)
   }
-  const candidates = [...upward(place.cwd), userConfigFile(place.env)]
-  for (const path of candidates) {
-    const text = readIfThere(path)
-    if (text !== undefined) return parseConfigFile(text, { path })
-  }
+  const found = [...upward(place.cwd), userConfigFile(place.env)].find((path) => existsSync(path))
+  if (found !== undefined) return found
   throw new McpxError(
     'CONFIG_NOT_FOUND',
     `No configuration file was found. mcpx looks for ${CONFIG_FILE_NAMES.join(', ')} from ${place.cwd} upward, then for ` +
@@ -37,24 +33,27 @@ export function readConfig(place: ConfigPlace): ConfigFile {
   )
 }
 
-function upward(folder: string): string[] {
-  const here = CONFIG_FILE_NAMES.map((name) => join(folder, name))
-  const parent = dirname(folder)
-  return parent === folder ? here : [...here, ...upward(parent)]
-}
-
-function readIfThere(path: string): string | undefined {
+/** Reads the configuration. Throws `CONFIG_NOT_FOUND`, `CONFIG_SYNTAX` or `CONFIG_INVALID`. */
+export function readConfig(place: ConfigPlace): ConfigFile {
+  const path = findConfig(place)
+  let text: string
   try {
-    return readFileSync(path, 'utf8')
+    text = readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw new McpxError(
       'CONFIG_NOT_FOUND',
       `The configuration file ${path} cannot be read (${String(code)}).`,
       { cause: error },
     )
   }
+  return parseConfigFile(text, { path })
+}
+
+function upward(folder: string): string[] {
+  const here = CONFIG_FILE_NAMES.map((name) => join(folder, name))
+  const parent = dirname(folder)
+  return parent === folder ? here : [...here, ...upward(parent)]
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -3,9 +3,12 @@
 import { Command, CommanderError } from 'commander'
 import { asMcpxError, FAILURES } from '../base/index.ts'
 import { addCall } from './commands/call.ts'
+import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
 import { addProbe } from './commands/probe.ts'
+import { addProtocol } from './commands/protocol.ts'
 import { addServe } from './commands/serve.ts'
+import { addSettings } from './commands/settings.ts'
 import { addTools } from './commands/tools.ts'
 import { styled } from './output.ts'
 import { VERSION } from './version.ts'
@@ -17,7 +20,8 @@ const program = new Command('mcpx')
   .enablePositionalOptions()
   .showHelpAfterError('(mcpx --help tells what there is)')
 
-for (const add of [addDaemon, addServe, addCall, addTools, addProbe]) add(program)
+for (const add of [addDaemon, addServe, addCall, addTools, addProbe, addProtocol, addSettings, addConfig])
+  add(program)
 for (const command of program.commands)
   command.exitOverride().showHelpAfterError(`(mcpx ${command.name()} --help tells more)`)
 

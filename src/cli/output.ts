@@ -33,3 +33,14 @@ export function print(text: string): void {
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined))
 }
+
+/** A time span for people: `5 s`, `3 min`, `2 h`, `4 d`. */
+export function formatAge(ms: number): string {
+  const steps = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+  ] as const
+  const [unit, size] = steps.find(([, length]) => ms >= length) ?? (['s', 1000] as const)
+  return `${Math.floor(ms / size)} ${unit}`
+}

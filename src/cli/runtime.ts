@@ -2,19 +2,21 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
 import { canonicalDefinition, createSettings, expandServer } from '../config/index.ts'
 import type { ConfigFile, ServerDefinition, Settings } from '../config/index.ts'
-import type { EndpointLimits } from '../endpoint/index.ts'
+import type { EndpointLimits, EndpointOptions } from '../endpoint/index.ts'
 import { createGateway } from '../gateway/index.ts'
-import type { Gateway } from '../gateway/index.ts'
+import type { Gateway, View } from '../gateway/index.ts'
 import { memoryOnly, Pool } from '../pool/index.ts'
 import type { Identity, ServerSpec } from '../pool/index.ts'
 import { createDialer, systemClock } from '../transport/index.ts'
 import type { Target } from '../wire/index.ts'
 import { readConfig } from './config-source.ts'
+import { openEraFile } from './era-file.ts'
+import { stateDir } from './paths.ts'
 import { VERSION } from './version.ts'
 
 export interface RuntimeOptions {
@@ -47,6 +49,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const log = options.log(settings)
   if (config.ignored.length > 0)
     log.debug('keys of other hosts that mcpx has no use for', { keys: config.ignored })
+  const eras = settings.get('upstream.eraCache')
+    ? openEraFile(join(stateDir(env), 'upstream-eras.json'), { clock: systemClock, log })
+    : undefined
   const dialer = createDialer({
     clock: systemClock,
     log,
@@ -62,7 +67,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       clock: systemClock,
       random: Math.random,
       identity: IDENTITY,
-      eras: memoryOnly(),
+      eras: eras ?? memoryOnly(),
       eraMaxAge: () => settings.get('upstream.eraMaxAge'),
       maxStarting: settings.get('pool.maxStarting'),
     },
@@ -83,6 +88,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     stop: async (reason) => {
       await pool.stop(reason)
       await dialer.close()
+      await eras?.flush()
     },
   }
 }
@@ -94,6 +100,19 @@ export function endpointLimits(settings: Settings): EndpointLimits {
     keepAlive: () => settings.get('http.keepAlive'),
     sessionIdle: () => settings.get('legacy.sessionIdle'),
     drain: () => settings.get('stdio.drain'),
+  }
+}
+
+/** The endpoint of a view for a client on a pipe. */
+export function endpointOptions({ settings, log }: Runtime, view: View): EndpointOptions {
+  return {
+    handler: view,
+    serverInfo: MCPX_INFO,
+    open: view.single !== undefined,
+    clock: systemClock,
+    log,
+    limits: endpointLimits(settings),
+    access: { allowedHosts: () => [], allowedOrigins: () => [], loopback: true },
   }
 }
 

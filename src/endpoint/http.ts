@@ -2,27 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clip } from '../base/index.ts'
 import { classifyInbound } from '../era/index.ts'
-import {
-  ASSUMED_REVISION,
-  ERRORS,
-  eraOf,
-  eraOfDate,
-  HEADERS,
-  isRevisionId,
-  METHOD,
-  newest,
-  revision,
-} from '../spec/index.ts'
-import type { RevisionId } from '../spec/index.ts'
+import { ERRORS, eraOfDate, HEADERS, METHOD, newest, revision } from '../spec/index.ts'
 import { shapeOf } from '../wire/index.ts'
-import type { Caller, Id, RpcError, RpcMessage, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
+import type { Id, RpcError, RpcMessage, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
 import { answerPreflight, refusedAccess } from './access.ts'
 import { readBody } from './body.ts'
+import { callerOf, strangerOf } from './caller.ts'
 import type { EndpointOptions } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
 import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
 import { answerModern } from './modern.ts'
+import { refusal, unread } from './refusals.ts'
 import { accepts, KeepAlive, Reply } from './reply.ts'
 import { Sessions } from './sessions.ts'
 import type { Session } from './sessions.ts'
@@ -38,8 +29,8 @@ export class HttpEndpoint {
 
   constructor(options: EndpointOptions) {
     this.#options = options
-    this.#sessions = new Sessions(options.clock, options.limits.sessionIdle)
-    this.#keepAlive = new KeepAlive(options.clock, options.limits.keepAlive)
+    this.#sessions = new Sessions(options.clock, () => options.limits.sessionIdle())
+    this.#keepAlive = new KeepAlive(options.clock, () => options.limits.keepAlive())
   }
 
   /** Legacy sessions that are open. */
@@ -192,7 +183,7 @@ export class HttpEndpoint {
     const refused = this.#refusedLegacy(request, session)
     if (refused !== undefined)
       return reply.end({ jsonrpc: '2.0', id: message.id, error: refused.error }, refused.status)
-    const caller = session ?? this.#stranger(request)
+    const caller = session ?? strangerOf(request)
     const inFlight = session?.inFlight ?? new Map<Id, InboundCall>()
     if (session === undefined) {
       // Without a session nobody could fetch the answer later.
@@ -227,7 +218,7 @@ export class HttpEndpoint {
   async #batch(values: readonly unknown[], request: IncomingMessage, reply: Reply): Promise<void> {
     const shapes = values.map((value) => shapeOf(value))
     const session = this.#sessionOf(request)
-    const caller = session ?? this.#stranger(request)
+    const caller = session ?? strangerOf(request)
     const headers = { joined: request.headers, raw: request.rawHeaders }
     const modern = shapes.some(
       (shape) =>
@@ -304,41 +295,4 @@ export class HttpEndpoint {
     }
     return undefined
   }
-
-  /** Who calls outside of any session, in the revision that the header names. */
-  #stranger(request: IncomingMessage): Stranger {
-    const version = request.headers[VERSION]
-    const named = typeof version === 'string' && isRevisionId(version) && eraOf(version) === 'legacy'
-    return {
-      revision: named ? version : ASSUMED_REVISION,
-      clientInfo: undefined,
-      capabilities: {},
-      principal: LOCAL_USER,
-      id: undefined,
-    }
-  }
-}
-
-type Stranger = Pick<Session, 'clientInfo' | 'capabilities' | 'principal'> & {
-  readonly revision: RevisionId
-  readonly id: undefined
-}
-
-function callerOf(session: Session | Stranger): Caller {
-  const { revision: spoken, clientInfo, capabilities, principal, id } = session
-  return { revision: spoken, clientInfo, capabilities, principal, session: id }
-}
-
-/**
- * The error of a request whose id could not be read: legacy clients expect a null id, modern ones refuse null. Only the
- * version header can tell them apart here.
- */
-function unread(request: IncomingMessage, code: number, message: string): RpcResponse {
-  const version = request.headers[VERSION]
-  const modern = typeof version === 'string' && eraOfDate(version) === 'modern'
-  return { jsonrpc: '2.0', ...(modern ? {} : { id: null }), error: { code, message } }
-}
-
-function refusal(code: number, message: string, id: Id | null = null): RpcResponse {
-  return { jsonrpc: '2.0', id, error: { code, message } }
 }

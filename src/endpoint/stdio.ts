@@ -1,4 +1,5 @@
 // The endpoint over a pipe: both eras on one pair of streams, each message in its own.
+import { randomUUID } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
 import { classifyInbound } from '../era/index.ts'
 import { ASSUMED_REVISION, ERRORS, METHOD, revision } from '../spec/index.ts'
@@ -22,6 +23,8 @@ export function serveStdio(options: EndpointOptions, input: Readable, output: Wr
 class Pipe {
   readonly #options: EndpointOptions
   readonly #output: Writable
+  /** A pipe is a session of its own, under a name that no other one has. */
+  readonly #session = randomUUID()
   /** One table for both eras: a cancellation carries no mark of either. */
   readonly #inFlight = new Map<Id, InboundCall>()
   readonly #working = new Set<Promise<void>>()
@@ -134,7 +137,7 @@ class Pipe {
   }
 
   #caller(): Caller {
-    return { ...this.#agreed, principal: LOCAL_USER, session: 'stdio' }
+    return { ...this.#agreed, principal: LOCAL_USER, session: this.#session }
   }
 
   #work<T>(work: Promise<T>, done: (value: T) => void): void {

@@ -13,7 +13,7 @@ import {
   revisionsOf,
 } from '../spec/index.ts'
 import type { Era } from '../spec/index.ts'
-import { decodeHeaderValue } from '../wire/index.ts'
+import { decodeHeaderValue, encodeHeaderValue } from '../wire/index.ts'
 import type { RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
 
 /** The headers of a request: `joined` as HTTP libraries give them, `raw` as they were sent (name, value, name, …). */
@@ -43,8 +43,8 @@ export function classifyInbound(
   if (markerOf(message) !== undefined) return { era: 'modern', reason: 'marker' }
   if (message.method === METHOD.initialize) return { era: 'legacy', reason: 'method' }
   if (inSession) return { era: 'legacy', reason: 'session' }
-  const version = headers?.joined[HEADERS.protocolVersion.toLowerCase()]
-  if (typeof version === 'string' && eraOfDate(version) === 'modern')
+  const versions = headers && valuesOf(headers, HEADERS.protocolVersion)
+  if (versions?.some((version) => eraOfDate(version) === 'modern') === true)
     return { era: 'modern', reason: 'header' }
   if (message.method === METHOD.discover) return { era: 'modern', reason: 'method' }
   return { era: 'legacy', reason: 'default' }
@@ -116,8 +116,7 @@ function checkHeaders(message: RpcRequest, headers: InboundHeaders, version: str
 }
 
 function checkHeader(headers: InboundHeaders, name: string, expected: string): Refusal | undefined {
-  // Node joins repeats with ", ", so one value that equals the body's needs no second look.
-  if (headers.joined[name.toLowerCase()] === expected) return undefined
+  if (isOnlyValue(headers, name, expected)) return undefined
   const values = valuesOf(headers, name)
   if (values === undefined) return badRequest(ERRORS.headerMismatch, `Header mismatch: ${name} is missing`)
   return values.length === 1 && values[0] === expected ? undefined : mismatch(name, values, expected)
@@ -127,7 +126,9 @@ function checkName(message: RpcRequest, headers: InboundHeaders): Refusal | unde
   const nameFrom = methodIn(newest('modern'), message.method)?.nameFrom
   const expected = nameFrom === undefined ? undefined : message.params?.[nameFrom]
   if (typeof expected !== 'string') return undefined
-  if (headers.joined[HEADERS.name.toLowerCase()] === expected && !expected.startsWith('=?')) return undefined
+  // A name that must be encoded is a mismatch when it comes as it is, whatever the HTTP library read it as.
+  if (isOnlyValue(headers, HEADERS.name, expected) && encodeHeaderValue(expected) === expected)
+    return undefined
   const values = valuesOf(headers, HEADERS.name)
   if (values === undefined)
     return badRequest(ERRORS.headerMismatch, `Header mismatch: ${HEADERS.name} is missing`)
@@ -137,6 +138,11 @@ function checkName(message: RpcRequest, headers: InboundHeaders): Refusal | unde
     return badRequest(ERRORS.headerMismatch, `Header mismatch: ${HEADERS.name} ${decoded.reason}`)
   }
   return decoded.value === expected ? undefined : mismatch(HEADERS.name, [decoded.value], expected)
+}
+
+/** Node joins repeats with ", ", so what equals the joined value and holds no comma needs no second look. */
+function isOnlyValue(headers: InboundHeaders, name: string, expected: string): boolean {
+  return headers.joined[name.toLowerCase()] === expected && !expected.includes(',')
 }
 
 /** The distinct values of a header, from the raw list: a joined value cannot be split, since a URI may hold a comma. */

@@ -3,10 +3,12 @@ export { checkModern, classifyInbound, markerOf, unknownMethod } from './inbound
 export type { Classification, InboundHeaders, Refusal } from './inbound.ts'
 export { describeClose, stderrOf } from './probe-errors.ts'
 export { advance, createProbe } from './probe.ts'
-export type { ProbeEvent, ProbeState, Step } from './probe.ts'
+export type { ProbeEvent } from './probe.ts'
+export type { ProbeState, Step } from './probe-state.ts'
 export { isModernError, readDiscover } from './read-discover.ts'
 export type { DiscoverReading } from './read-discover.ts'
 export { describeAnswer } from './read-failure.ts'
+export { formatRecords, parseRecords } from './record-file.ts'
 export type { EraMemory, EraRecord } from './record.ts'
 export type {
   ProbeEffect,

@@ -2,17 +2,9 @@
 import { clip, clipList, McpxError } from '../base/index.ts'
 import { METHOD, revisionsOf } from '../spec/index.ts'
 import type { CloseReason, RpcError } from '../wire/index.ts'
+import type { ProbeState } from './probe-state.ts'
 import type { FailureReading } from './read-failure.ts'
-import type { ProbeState } from './probe.ts'
 import type { Question } from './verdict.ts'
-
-/** Why a question was refused. `bare` marks the statuses that HTTP+SSE servers answer a POST with. */
-export interface Refusal {
-  readonly why: string
-  readonly answer: string
-  readonly status: number | undefined
-  readonly bare: boolean
-}
 
 export function noMutualVersion(state: ProbeState, theirs: readonly string[]): McpxError {
   const ours = [...revisionsOf('modern'), ...revisionsOf('legacy')]

@@ -1,14 +1,29 @@
 // The verdict machine: which era an upstream speaks. Pure: events in, effects out, no clock and no I/O of its own.
 // A driver carries the effects out and reports what happened; the rules and their reasons are in docs/eras.md.
 import type { McpxError } from '../base/index.ts'
-import { isRevisionId, newest } from '../spec/index.ts'
-import type { Era, RevisionId } from '../spec/index.ts'
-import type { Answer, CloseReason, Id, SendFailure, TransportKind } from '../wire/index.ts'
+import { isRevisionId } from '../spec/index.ts'
+import type { Answer, CloseReason, Id, SendFailure } from '../wire/index.ts'
 import * as errors from './probe-errors.ts'
-import { readDiscover } from './read-discover.ts'
+import {
+  ask,
+  doubting,
+  fail,
+  open,
+  progressed,
+  reopen,
+  resend,
+  sendDiscover,
+  settle,
+  startTimer,
+  stay,
+  trySse,
+} from './probe-moves.ts'
+import { UNSENT } from './probe-state.ts'
+import type { ProbeState, Refusal, Step } from './probe-state.ts'
+import { isModernError, readDiscover } from './read-discover.ts'
 import type { DiscoverReading } from './read-discover.ts'
 import { describeAnswer, readFailure } from './read-failure.ts'
-import type { ProbeEffect, ProbePlan, ProbeTimer, Question, Verdict, VerdictSource } from './verdict.ts'
+import type { ProbePlan, ProbeTimer, Question } from './verdict.ts'
 
 export type ProbeEvent =
   | { readonly kind: 'begin' }
@@ -20,46 +35,15 @@ export type ProbeEvent =
   | { readonly kind: 'closed'; readonly reason: CloseReason }
   | { readonly kind: 'given-up'; readonly reason: string }
 
-type Progress = 'unsent' | 'pending' | 'answered' | 'refused'
-
-export interface ProbeState {
-  readonly plan: ProbePlan
-  readonly phase: 'opening' | 'asking' | 'confirming' | 'settled' | 'failed'
-  readonly transport: TransportKind
-  /** What may be sent on the channel that is open now. */
-  readonly may: 'both' | 'discover-only' | 'initialize-only'
-  readonly first: Question
-  /** Channels opened so far; a start may open three. */
-  readonly opened: number
-  readonly progress: Readonly<Record<Question, Progress>>
-  /** Sends of each version of discover on this channel. */
-  readonly sends: Readonly<Partial<Record<RevisionId, number>>>
-  /** What discover said while initialize was still out. */
-  readonly found: { readonly revision: RevisionId; readonly result: Record<string, unknown> } | undefined
-  /** Why each question was refused, for the error that ends a start. */
-  readonly refusals: Readonly<Partial<Record<Question, errors.Refusal>>>
-  /** The era that is remembered and not yet contradicted. */
-  readonly believed: Era | undefined
-  readonly stale: boolean
-  /** Set by a detour; a settled start that took none is a plain `probe`. */
-  readonly detour: 'raced' | 'closed' | undefined
-}
-
-export interface Step {
-  readonly state: ProbeState
-  readonly effects: readonly ProbeEffect[]
-}
-
 const MAX_CHANNELS = 3
 const MAX_SENDS = 2
-/** How long to wait after 408, 425 or 429 without a usable Retry-After, in ms. */
+/** The least to wait after 408, 425 or 429, in ms: a Retry-After of 0 would be asked again as fast as the network goes. */
 const RETRY_LATER = 1000
-
-const UNSENT = { discover: 'unsent', initialize: 'unsent' } as const
 
 export function createProbe(plan: ProbePlan): ProbeState {
   const both = plan.scope === 'both'
-  const overSse = plan.transport === 'http+sse'
+  // Only the legacy era has HTTP+SSE; a forced question is asked all the same, and refused.
+  const overSse = both && plan.transport === 'http+sse'
   const first = overSse ? 'initialize' : plan.first
   return {
     plan,
@@ -114,9 +98,9 @@ function onDiscover(state: ProbeState, answer: Answer): Step {
       return onModern(progressed(state, 'discover', 'answered'), reading)
     case 'ask-again':
       if ((state.sends[reading.revision] ?? 0) >= MAX_SENDS) {
-        return fail(state, errors.noMutualVersion(state, [reading.revision]))
+        return fail(state, errors.refusedAsModern(state, reading.error))
       }
-      return sendDiscover(progressed(state, 'discover', 'answered'), reading.revision)
+      return sendDiscover(knownModern(progressed(state, 'discover', 'answered')), reading.revision)
     case 'no-mutual-version':
       return fail(state, errors.noMutualVersion(state, reading.theirs))
     case 'modern-error':
@@ -148,11 +132,12 @@ function onInitialize(state: ProbeState, answer: Answer): Step {
     if ('error' in answer && state.found !== undefined) {
       return settle(progressed(state, 'initialize', 'refused'), 'modern', state.found)
     }
-    return reopen({ ...state, may: 'discover-only', first: 'discover' })
+    return reopenModern(state)
   }
   if ('error' in answer) {
     const why = `refused with ${answer.error.code}`
-    return onRefused(state, 'initialize', {
+    const modern = isModernError(answer.error) && readDiscover(answer).kind !== 'legacy'
+    return onRefused(modern ? knownModern(state) : state, 'initialize', {
       why,
       answer: describeAnswer(answer),
       status: undefined,
@@ -174,15 +159,15 @@ function onInitialize(state: ProbeState, answer: Answer): Step {
 }
 
 /** One question was refused: ask the other one, wait for it, or give up. */
-function onRefused(state: ProbeState, question: Question, refusal: errors.Refusal): Step {
+function onRefused(state: ProbeState, question: Question, refusal: Refusal): Step {
   const other: Question = question === 'discover' ? 'initialize' : 'discover'
   const refused = doubting(
     { ...progressed(state, question, 'refused'), refusals: { ...state.refusals, [question]: refusal } },
     question,
   )
-  if (refused.may !== 'both') return trySse(refused) ?? fail(refused, errors.refused(refused))
-  if (refused.progress[other] === 'unsent') return ask(refused, other)
   if (refused.progress[other] === 'pending') return stay(refused)
+  const allowed = refused.may === 'both' || refused.may === `${other}-only`
+  if (allowed && refused.progress[other] === 'unsent') return ask(refused, other)
   return trySse(refused) ?? fail(refused, errors.refused(refused))
 }
 
@@ -190,6 +175,8 @@ function onFailed(state: ProbeState, event: ProbeEvent & { kind: 'failed' }): St
   const { question } = event
   if (state.progress[question] !== 'pending') return stay(state)
   const reading = readFailure(event.failure, event.id)
+  // The process has read `initialize` and whether it refused cannot be told.
+  if (state.phase === 'confirming' && reading.kind !== 'answer') return reopenModern(state)
   switch (reading.kind) {
     case 'answer':
       return question === 'discover' ? onDiscover(state, reading.answer) : onInitialize(state, reading.answer)
@@ -210,7 +197,7 @@ function onFailed(state: ProbeState, event: ProbeEvent & { kind: 'failed' }): St
     case 'auth':
       return fail(state, errors.authRequired(state, reading.status, reading.challenge))
     case 'later':
-      return { state, effects: [startTimer(`retry-${question}`, reading.ms ?? RETRY_LATER)] }
+      return { state, effects: [startTimer(`retry-${question}`, Math.max(reading.ms ?? 0, RETRY_LATER))] }
     case 'broken':
       return fail(state, errors.broken(state, reading))
   }
@@ -228,9 +215,7 @@ function onTimer(state: ProbeState, timer: ProbeTimer): Step {
       return silent ? ask(state, other) : stay(state)
     }
     case 'confirm':
-      return state.phase === 'confirming'
-        ? reopen({ ...state, may: 'discover-only', first: 'discover' })
-        : stay(state)
+      return state.phase === 'confirming' ? reopenModern(state) : stay(state)
     case 'retry-discover':
       return state.progress.discover === 'pending' ? resend(state, 'discover') : stay(state)
     case 'retry-initialize':
@@ -239,16 +224,37 @@ function onTimer(state: ProbeState, timer: ProbeTimer): Step {
 }
 
 function onClosed(state: ProbeState, reason: CloseReason): Step {
-  if (state.phase === 'confirming') return reopen({ ...state, may: 'discover-only', first: 'discover' })
-  if (state.may !== 'both' || state.transport !== 'stdio' || state.opened >= MAX_CHANNELS) {
+  if (state.phase === 'confirming') return reopenModern(state)
+  // A server that refuses `initialize` and then exits is asked the other question, even where it is known to be modern.
+  const refusedInitialize = state.progress.initialize === 'refused'
+  const may = state.may === 'both' || refusedInitialize
+  if (!may || state.transport !== 'stdio' || state.opened >= MAX_CHANNELS) {
     return fail(state, errors.closedDuringProbe(state, reason))
   }
   const believedLegacy = state.believed === 'legacy' && state.first === 'initialize'
   if (believedLegacy) {
-    return reopen({ ...state, believed: undefined, stale: true, may: 'both', first: 'discover' })
+    return reopen({ ...state, believed: undefined, stale: true, may: 'both', first: preferred(state) })
   }
-  const next = state.first === 'discover' ? 'initialize' : 'discover'
-  return reopen({ ...doubting(state, state.first), may: `${next}-only`, first: next, detour: 'closed' })
+  const refusedDiscover = state.progress.discover === 'refused'
+  const doubted =
+    refusedInitialize || (state.first === 'initialize' && !refusedDiscover) ? 'initialize' : 'discover'
+  const next = doubted === 'discover' ? 'initialize' : 'discover'
+  return reopen({ ...doubting(state, doubted), may: `${next}-only`, first: next, detour: 'closed' })
+}
+
+/** Replaces a process that has read `initialize` by a fresh one that never will. */
+function reopenModern(state: ProbeState): Step {
+  return reopen({ ...state, may: 'discover-only', first: 'discover' })
+}
+
+/** A recognised modern error has come: `initialize` is not sent after it. */
+function knownModern(state: ProbeState): ProbeState {
+  return state.may === 'both' ? { ...state, may: 'discover-only' } : state
+}
+
+/** The question that the preference asks first where nothing is remembered. */
+function preferred(state: ProbeState): Question {
+  return state.plan.remembered?.first ?? state.plan.first
 }
 
 function onOpenFailed(state: ProbeState, error: McpxError): Step {
@@ -260,7 +266,7 @@ function onOpenFailed(state: ProbeState, error: McpxError): Step {
         ...state,
         transport: 'streamable-http',
         may: 'both',
-        first: 'discover',
+        first: preferred(state),
         believed: undefined,
         stale: true,
       },
@@ -279,114 +285,12 @@ function onLate(state: ProbeState, event: ProbeEvent): Step {
     return stay(state)
   const reading = readDiscover(event.answer)
   const late = progressed(state, 'discover', 'answered')
-  if (reading.kind !== 'modern' || (state.plan.first !== 'discover' && state.plan.remembered === undefined))
-    return stay(late)
+  const modern = reading.kind === 'modern' || reading.kind === 'ask-again'
+  // Where `initialize` is preferred, a server that also answers discover is driven as it should be.
+  if (!modern || preferred(state) !== 'discover') return stay(late)
   return { state: late, effects: [{ kind: 'correct', era: 'modern', revision: reading.revision }] }
-}
-
-// --- moves -------------------------------------------------------------------------------------------------------
-
-function ask(state: ProbeState, question: Question): Step {
-  return question === 'discover' ? sendDiscover(state, newest('modern')) : sendInitialize(state)
-}
-
-function sendDiscover(state: ProbeState, version: RevisionId): Step {
-  const sends = { ...state.sends, [version]: (state.sends[version] ?? 0) + 1 }
-  return sent(
-    { ...progressed(state, 'discover', 'pending'), sends },
-    { kind: 'send', question: 'discover', version },
-  )
-}
-
-function sendInitialize(state: ProbeState): Step {
-  const effect = { kind: 'send', question: 'initialize', version: newest('legacy') } as const
-  return sent(progressed(state, 'initialize', 'pending'), effect)
-}
-
-/** On a pipe silence is an answer of sorts; over HTTP a slow server is only slow. */
-function sent(state: ProbeState, effect: ProbeEffect & { kind: 'send' }): Step {
-  const other = effect.question === 'discover' ? 'initialize' : 'discover'
-  const race = state.transport === 'stdio' && state.may === 'both' && state.progress[other] === 'unsent'
-  if (!race) return { state, effects: [effect] }
-  const patience =
-    state.believed === 'modern' && effect.question === 'discover'
-      ? state.plan.startTimeout / 2
-      : state.plan.probeTimeout
-  return { state, effects: [effect, startTimer('silence', patience)] }
-}
-
-function resend(state: ProbeState, question: Question): Step {
-  const version = question === 'discover' ? newest('modern') : newest('legacy')
-  return { state, effects: [{ kind: 'send', question, version }] }
-}
-
-function open(state: ProbeState, before: readonly ProbeEffect[]): Step {
-  const opening: ProbeState = {
-    ...state,
-    phase: 'opening',
-    opened: state.opened + 1,
-    progress: UNSENT,
-    sends: {},
-  }
-  return { state: opening, effects: [...before, { kind: 'open', transport: state.transport }] }
-}
-
-function reopen(state: ProbeState): Step {
-  return open({ ...state, found: undefined }, [])
-}
-
-/** A server that refuses `initialize` the way an HTTP+SSE server refuses a POST gets the old transport's GET. */
-function trySse(state: ProbeState): Step | undefined {
-  const refusal = state.refusals.initialize
-  if (state.transport !== 'streamable-http' || refusal?.bare !== true) return undefined
-  return open({ ...state, transport: 'http+sse', may: 'initialize-only', first: 'initialize' }, [])
-}
-
-function settle(
-  state: ProbeState,
-  era: Era,
-  opening: { revision: RevisionId; result: Record<string, unknown> },
-): Step {
-  const stale = state.stale || (state.plan.remembered !== undefined && state.plan.remembered.era !== era)
-  const verdict: Verdict = {
-    era,
-    revision: opening.revision,
-    transport: state.transport,
-    source: sourceOf(state, stale),
-    stale,
-    opening: opening.result,
-  }
-  return { state: { ...state, phase: 'settled' }, effects: [{ kind: 'settle', verdict }] }
-}
-
-function sourceOf(state: ProbeState, stale: boolean): VerdictSource {
-  if (state.plan.scope === 'first-only') return 'forced'
-  if (state.detour !== undefined) return state.detour
-  return state.plan.remembered !== undefined && !stale ? 'cache' : 'probe'
-}
-
-function fail(state: ProbeState, error: McpxError): Step {
-  return { state: { ...state, phase: 'failed' }, effects: [{ kind: 'fail', error }] }
-}
-
-/** A refusal of the question that fits the remembered era contradicts the memory. */
-function doubting(state: ProbeState, question: Question): ProbeState {
-  const contradicted = state.believed === (question === 'discover' ? 'modern' : 'legacy')
-  return contradicted ? { ...state, believed: undefined, stale: true } : state
-}
-
-function progressed(state: ProbeState, question: Question, progress: Progress): ProbeState {
-  return { ...state, progress: { ...state.progress, [question]: progress } }
 }
 
 function statusOf(failure: SendFailure): number | undefined {
   return failure.kind === 'status' ? failure.status : undefined
-}
-
-function startTimer(timer: ProbeTimer, ms: number): ProbeEffect {
-  return { kind: 'start-timer', timer, ms }
-}
-
-function stay(state: ProbeState): Step {
-  return { state, effects: [] }
 }

@@ -8,7 +8,7 @@ import type { Answer, RpcError } from '../wire/index.ts'
 export type DiscoverReading =
   | { readonly kind: 'modern'; readonly revision: RevisionId; readonly result: JsonObject }
   | { readonly kind: 'legacy'; readonly why: string }
-  | { readonly kind: 'ask-again'; readonly revision: RevisionId }
+  | { readonly kind: 'ask-again'; readonly revision: RevisionId; readonly error: RpcError }
   | { readonly kind: 'no-mutual-version'; readonly theirs: readonly string[] }
   | { readonly kind: 'modern-error'; readonly error: RpcError }
 
@@ -43,7 +43,7 @@ function readError(error: RpcError): DiscoverReading {
   const supported = supportedOf(error)
   if (error.code === ERRORS.unsupportedProtocolVersion && supported !== undefined) {
     const revision = newestShared('modern', supported)
-    if (revision !== undefined) return { kind: 'ask-again', revision }
+    if (revision !== undefined) return { kind: 'ask-again', revision, error }
     if (newestShared('legacy', supported) !== undefined) {
       return { kind: 'legacy', why: `offers legacy revisions only (${supported.join(', ')})` }
     }

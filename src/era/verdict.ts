@@ -23,6 +23,8 @@ export interface Verdict {
 export interface Remembered {
   readonly era: Era
   readonly transport: TransportKind
+  /** The question that the preference asks first: the order to go on in when what is remembered proves wrong. */
+  readonly first: Question
 }
 
 /** How one start of one server is to be probed. */

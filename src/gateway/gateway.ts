@@ -1,6 +1,8 @@
 // The gateway: every server behind one view, and each behind one of its own.
+import { McpxError } from '../base/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Pool } from '../pool/index.ts'
+import { methodIn, newest } from '../spec/index.ts'
 import { LISTS } from './lists.ts'
 import type { ListKind } from './lists.ts'
 import { Member } from './member.ts'
@@ -26,12 +28,14 @@ export interface Gateway {
   readonly members: readonly Member[]
 }
 
+/** Throws `NAME_CLASH` where two servers' names could not be told apart. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { pool, servers, naming, patience, clock, log } = options
   const members = pool.upstreams.map((upstream) => {
     const { prefix = upstream.name, filter = NO_FILTER } = servers.get(upstream.name) ?? {}
     return new Member({ upstream, prefix, filter }, { clock, log })
   })
+  if (naming === 'prefix') refuseClash(members)
   const view = (some: readonly Member[]): View => new View({ members: some, naming, patience, clock, log })
   const single = new Map(members.map((member) => [member.name, view([member])]))
   const byName = new Map(members.map((member) => [member.name, member]))
@@ -47,10 +51,25 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 const NO_FILTER = { include: undefined, exclude: undefined }
 
+function refuseClash(members: readonly Member[]): void {
+  const owners = new Map<string, string>()
+  for (const { name, prefix } of members) {
+    const owner = owners.get(prefix)
+    if (owner !== undefined) {
+      throw new McpxError(
+        'NAME_CLASH',
+        `Servers "${owner}" and "${name}" have the same prefix "${prefix}". Give one of them another "prefix".`,
+      )
+    }
+    owners.set(prefix, name)
+  }
+}
+
 /** The lists that a notification says have changed. */
 function changedList(method: string): ListKind[] | undefined {
+  const declared = methodIn(newest(), method)?.capability
   const changed = (Object.keys(LISTS) as ListKind[]).filter(
-    (kind) => method === `notifications/${LISTS[kind].capability}/list_changed`,
+    (kind) => declared === `${LISTS[kind].capability}.listChanged`,
   )
   return changed.length > 0 ? changed : undefined
 }

@@ -9,7 +9,8 @@ import { HttpEndpoint, refusedAccess } from '../endpoint/index.ts'
 import type { EndpointLimits, EndpointOptions } from '../endpoint/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { sendProblem } from './problem.ts'
-import { addV1, unknownServer } from './v1.ts'
+import { unknownServer } from './unknown-server.ts'
+import { addV1 } from './v1.ts'
 import type { V1Options } from './v1.ts'
 
 export interface ListenOptions extends V1Options {

@@ -1,21 +1,28 @@
 // The REST interface under /v1.
 import type { FastifyInstance } from 'fastify'
-import { McpxError, nearest } from '../base/index.ts'
 import type { Clock } from '../base/index.ts'
+import type { Settings } from '../config/index.ts'
 import type { Gateway } from '../gateway/index.ts'
 import { REVISIONS } from '../spec/index.ts'
+import { addCall } from './call-route.ts'
+import type { EventLog } from './events.ts'
+import { addEvents } from './events-route.ts'
 import { reportProtocol, reportServer, reportServers } from './report.ts'
+import { addSettings } from './settings-route.ts'
+import { unknownServer } from './unknown-server.ts'
 
 export interface V1Options {
   readonly gateway: Gateway
   readonly clock: Clock
   readonly version: string
+  readonly settings: Settings
+  readonly events: EventLog
   /** Where a server's protocol preference was set. */
   readonly preferenceSource: (server: string) => string
 }
 
 export function addV1(app: FastifyInstance, options: V1Options): void {
-  const { gateway, clock, version, preferenceSource } = options
+  const { gateway, clock, version, preferenceSource, settings, events } = options
   const began = clock.now()
   app.get('/v1/health', () => ({ status: 'ok', version, uptimeMs: clock.now() - began }))
   app.get('/v1/servers', () => ({ servers: reportServers(gateway) }))
@@ -29,13 +36,7 @@ export function addV1(app: FastifyInstance, options: V1Options): void {
     servers: reportProtocol(gateway, clock.now(), preferenceSource),
     revisions: REVISIONS,
   }))
-}
-
-/** The error for a name that the configuration does not have. */
-export function unknownServer(name: string, gateway: Gateway): McpxError {
-  const names = gateway.members.map((member) => member.name)
-  const near = nearest(name, names)
-  const advice =
-    near === undefined ? `The servers are: ${names.join(', ') || 'none'}.` : `Did you mean "${near}"?`
-  return new McpxError('SERVER_UNKNOWN', `There is no server "${name}" in the configuration. ${advice}`)
+  addCall(app, gateway)
+  addSettings(app, settings)
+  addEvents(app, events, { clock, keepAlive: () => settings.get('http.keepAlive') })
 }

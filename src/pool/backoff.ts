@@ -14,6 +14,7 @@ export class Circuit {
   #failures = 0
   #openUntil = 0
   #lastError: McpxError | undefined
+  #halfOpen = false
 
   /** `random` gives numbers from 0 to 1: the whole pause is jitter, so that many servers do not start in step. */
   constructor(clock: Clock, random: () => number) {
@@ -32,16 +33,27 @@ export class Circuit {
   /** The error to answer at once with while the circuit is open, or undefined when a start may be tried. */
   refusal(): McpxError | undefined {
     const wait = this.#openUntil - this.#clock.now()
-    if (this.#lastError === undefined || wait <= 0) return undefined
+    if (this.#lastError === undefined || (wait <= 0 && !this.#halfOpen)) return undefined
     const { code, message, data } = this.#lastError
-    const seconds = Math.ceil(wait / 1000)
-    return new McpxError(code, `${message} (failed ${this.#failures} times; next try in ${seconds} s)`, {
+    const next = this.#halfOpen ? 'the next try is under way' : `next try in ${Math.ceil(wait / 1000)} s`
+    return new McpxError(code, `${message} (failed ${this.#failures} times; ${next})`, {
       cause: this.#lastError,
       data,
     })
   }
 
+  /** A start is tried. After a failure it is the only one until it has ended. */
+  trying(): void {
+    this.#halfOpen = this.#lastError !== undefined
+  }
+
+  /** The start was given up: it proved nothing. */
+  abandoned(): void {
+    this.#halfOpen = false
+  }
+
   failed(error: McpxError): void {
+    this.#halfOpen = false
     this.#failures++
     this.#lastError = error
     const ceiling = Math.min(CAP, BASE * 2 ** this.#failures)
@@ -49,6 +61,7 @@ export class Circuit {
   }
 
   succeeded(): void {
+    this.#halfOpen = false
     this.#failures = 0
     this.#openUntil = 0
     this.#lastError = undefined

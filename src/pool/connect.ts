@@ -1,7 +1,7 @@
 // Carries out what the verdict machine asks for: opens channels, sends the two questions, keeps time, and hands the channel
 // that it settled on to a Connection.
-import { asMcpxError, isObject, McpxError } from '../base/index.ts'
-import type { Clock, Log, Timer } from '../base/index.ts'
+import { asMcpxError, isObject } from '../base/index.ts'
+import type { Clock, Log, McpxError, Timer } from '../base/index.ts'
 import { advance, createProbe, describeAnswer, describeClose } from '../era/index.ts'
 import type {
   ProbeEffect,
@@ -48,9 +48,10 @@ export interface ConnectOptions {
   readonly nextId: () => number
   readonly callTimeout: number
   readonly callTimeoutMax: number
-  readonly onClosed: (reason: CloseReason) => void
-  readonly onNotification: (notification: RpcNotification) => void
-  /** What is remembered of this server is wrong: it was modern after all. */
+  /** Both may come as soon as the start is over, before whoever waits for it can go on. */
+  readonly onClosed: (reason: CloseReason, connection: Connection) => void
+  readonly onNotification: (notification: RpcNotification, connection: Connection) => void
+  /** What is remembered of this server is wrong: it was modern after all. Comes after the verdict has been learned. */
   readonly onCorrected: (revision: RevisionId) => void
 }
 
@@ -127,7 +128,9 @@ class Start {
       case 'settle':
         return this.#settle(effect.verdict)
       case 'correct':
-        return this.#options.onCorrected(effect.revision)
+        // The answer may stand in the same chunk as the one that settled the start, and those who wait have not seen that yet.
+        void this.connected.then(() => this.#options.onCorrected(effect.revision))
+        return
       case 'fail':
         return this.#fail(effect.error)
     }
@@ -194,15 +197,21 @@ class Start {
 
   /** A server that could not read the id answers with none; only one question can be meant where only one is out. */
   #questionOf(response: RpcResponse, via: Id | undefined): Question | undefined {
-    const id = response.id ?? via
-    if (id !== undefined) return this.#questions.get(id)
-    const out = new Set(this.#questions.values())
-    return out.size === 1 ? [...out][0] : undefined
+    const [only, ...others] = this.#questions.keys()
+    const id = response.id ?? via ?? (others.length === 0 ? only : undefined)
+    return id === undefined ? undefined : this.#answered(id)
+  }
+
+  /** The question of that id, which is out no more. */
+  #answered(id: Id): Question | undefined {
+    const question = this.#questions.get(id)
+    this.#questions.delete(id)
+    return question
   }
 
   #onFailed(id: Id | undefined, failure: SendFailure): void {
     if (this.#connection !== undefined) return this.#connection.onFailed(id, failure)
-    const question = id === undefined ? undefined : this.#questions.get(id)
+    const question = id === undefined ? undefined : this.#answered(id)
     if (id === undefined || question === undefined) return
     this.#record('received', question, describeFailure(failure))
     this.take({ kind: 'failed', question, id, failure })
@@ -246,7 +255,7 @@ class Start {
     if (channel === undefined) throw new Error('a verdict needs an open channel')
     const { plan, clock, log, identity, nextId, callTimeout, callTimeoutMax, onClosed, onNotification } =
       this.#options
-    const connection = new Connection({
+    const connection: Connection = new Connection({
       server: plan.server,
       ...{
         channel,
@@ -257,8 +266,8 @@ class Start {
         nextId,
         callTimeout,
         callTimeoutMax,
-        onClosed,
-        onNotification,
+        onClosed: (reason) => onClosed(reason, connection),
+        onNotification: (notification) => onNotification(notification, connection),
       },
       onStray: (response) => this.#onResponse(response, undefined),
     })

@@ -66,8 +66,8 @@ interface Pending {
 
 export class Connection implements ChannelListener {
   readonly verdict: Verdict
-  /** Answers received so far; a connection that closes without one was never of use. */
-  answered = 0
+  /** Requests sent so far. */
+  asked = 0
   readonly #options: ConnectionOptions
   readonly #pending = new Map<Id, Pending>()
   readonly #deadlines: Deadlines
@@ -76,8 +76,10 @@ export class Connection implements ChannelListener {
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.verdict = options.verdict
-    this.#deadlines = new Deadlines(options.clock, options.callTimeout, options.callTimeoutMax, (id) =>
-      this.#expire(id),
+    this.#deadlines = new Deadlines(
+      options.clock,
+      { idle: options.callTimeout, longest: options.callTimeoutMax },
+      (id) => this.#expire(id),
     )
   }
 
@@ -107,12 +109,16 @@ export class Connection implements ChannelListener {
   request(request: UpstreamRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return reject(this.#closedError(this.#closed))
+      // What was never sent needs no cancelling on the wire.
+      const given = request.cancellation?.reason
+      if (given !== undefined) return reject(this.#cancelled(request.method, given))
+      this.asked++
       const id = this.#options.nextId()
       const pending: Pending = { request, resolve, reject, forget: undefined }
       this.#pending.set(id, pending)
       this.#deadlines.start(id)
       pending.forget = request.cancellation?.onCancel((reason) => this.#cancel(id, reason))
-      if (this.#pending.has(id)) this.#send(id, request)
+      this.#send(id, request)
     })
   }
 
@@ -206,11 +212,8 @@ export class Connection implements ChannelListener {
   }
 
   #cancel(id: Id, reason: string): void {
-    const method = this.#pending.get(id)?.request.method
-    this.#reject(
-      id,
-      new McpxError('CANCELLED', `${method} on server "${this.#options.server}" was cancelled: ${reason}`),
-    )
+    const method = this.#pending.get(id)?.request.method ?? 'a request'
+    this.#reject(id, this.#cancelled(method, reason))
     this.#tellGivenUp(id, reason)
   }
 
@@ -232,7 +235,6 @@ export class Connection implements ChannelListener {
 
   #settle(id: Id, answer: Answer): void {
     const pending = this.#take(id)
-    this.answered++
     pending?.resolve(answer)
   }
 
@@ -247,6 +249,13 @@ export class Connection implements ChannelListener {
     this.#deadlines.end(id)
     pending.forget?.()
     return pending
+  }
+
+  #cancelled(method: string, reason: string): McpxError {
+    return new McpxError(
+      'CANCELLED',
+      `${method} on server "${this.#options.server}" was cancelled: ${reason}`,
+    )
   }
 
   #closedError(reason: CloseReason): McpxError {

@@ -19,7 +19,11 @@ export class Deadlines {
   #timer: Timer | undefined
 
   /** `idle` and `longest` in ms: since the last sign of life, and since the start. */
-  constructor(clock: Clock, idle: number, longest: number, onDue: (id: Id) => void) {
+  constructor(
+    clock: Clock,
+    { idle, longest }: { readonly idle: number; readonly longest: number },
+    onDue: (id: Id) => void,
+  ) {
     this.#clock = clock
     this.#idle = idle
     this.#longest = Math.max(idle, longest)

@@ -1,6 +1,6 @@
 // One instance of one server: a start that several callers may wait for, and then a connection that they share.
-import { asMcpxError, McpxError } from '../base/index.ts'
-import type { Cancellation, Timer } from '../base/index.ts'
+import { asMcpxError, Cancellation, McpxError } from '../base/index.ts'
+import type { Timer } from '../base/index.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
 import type { Connection } from './connection.ts'
 
@@ -13,8 +13,8 @@ export interface Lease {
 }
 
 export interface InstanceHooks {
-  /** Opens the server once a place to start is free. */
-  readonly start: () => Promise<Connecting>
+  /** Opens the server once a place to start is free, unless the start was given up before. */
+  readonly start: (givenUp: Cancellation) => Promise<Connecting>
   readonly onReady: (instance: Instance, connection: Connection) => void
   readonly onFailed: (instance: Instance, error: McpxError) => void
   /** The last lease was given back, or the instance is gone. */
@@ -24,15 +24,15 @@ export interface InstanceHooks {
 export class Instance {
   readonly key: string
   state: InstanceState = 'waiting'
+  /** Callers that hold the instance or wait for it. */
   leases = 0
   idleTimer: Timer | undefined
   readonly #hooks: InstanceHooks
   readonly #opening: Promise<Connection>
   #connecting: Connecting | undefined
   #connection: Connection | undefined
-  #waiters = 0
   #closing: Promise<void> | undefined
-  #givenUp: string | undefined
+  readonly #givenUp = new Cancellation()
 
   constructor(key: string, hooks: InstanceHooks) {
     this.key = key
@@ -55,23 +55,28 @@ export class Instance {
     return this.state !== 'closing' && this.state !== 'closed'
   }
 
-  /** Waits for the start and takes a lease. When every waiter has cancelled, the start is given up. */
+  /**
+   * Takes a lease, which counts from the call on, and waits for the start. When the last one who waits has cancelled, the
+   * start is given up.
+   */
   async lease(cancellation?: Cancellation): Promise<Lease> {
-    if (this.#connection === undefined) await this.#wait(cancellation)
-    const connection = this.#connection
-    if (connection === undefined || !this.usable)
-      throw new McpxError('UPSTREAM_CLOSED', 'The server was ended while it was waited for')
+    if (!this.usable) throw ended()
     this.leases++
     this.idleTimer?.cancel()
     let held = true
-    return {
-      connection,
-      release: () => {
-        if (!held) return
-        held = false
-        this.leases--
-        if (this.leases === 0) this.#hooks.onIdle(this)
-      },
+    const release = (): void => {
+      if (!held) return
+      held = false
+      this.leases--
+      if (this.leases === 0) this.#unused()
+    }
+    try {
+      if (this.#connection === undefined) await this.#wait(cancellation)
+      if (this.#connection === undefined || !this.usable) throw ended()
+      return { connection: this.#connection, release }
+    } catch (error) {
+      release()
+      throw error
     }
   }
 
@@ -88,17 +93,22 @@ export class Instance {
     this.#hooks.onIdle(this)
   }
 
+  /** Ends with exactly one of `onReady` and `onFailed`. */
   async #open(): Promise<Connection> {
     try {
-      this.#connecting = await this.#hooks.start()
-      if (this.#givenUp !== undefined) this.#connecting.giveUp(this.#givenUp)
+      this.#connecting = await this.#hooks.start(this.#givenUp)
+      if (this.#givenUp.reason !== undefined) this.#connecting.giveUp(this.#givenUp.reason)
       else this.state = 'starting'
       const connection = await this.#connecting.connected
-      this.#connection = connection
-      if (this.state === 'starting') {
-        this.state = 'ready'
-        this.#hooks.onReady(this, connection)
+      if (this.#givenUp.reason !== undefined) {
+        await connection.close()
+        throw new McpxError('CANCELLED', `The start was given up: ${this.#givenUp.reason}`)
       }
+      if (!connection.isOpen)
+        throw new McpxError('UPSTREAM_CLOSED', 'The server closed its connection at once')
+      this.#connection = connection
+      this.state = 'ready'
+      this.#hooks.onReady(this, connection)
       return connection
     } catch (error) {
       this.state = 'closed'
@@ -109,28 +119,32 @@ export class Instance {
   }
 
   async #wait(cancellation: Cancellation | undefined): Promise<void> {
-    this.#waiters++
+    if (cancellation === undefined) {
+      await this.#opening
+      return
+    }
     let forget: (() => void) | undefined
     const cancelled = new Promise<never>((_, reject) => {
-      forget = cancellation?.onCancel((reason) =>
+      forget = cancellation.onCancel((reason) =>
         reject(new McpxError('CANCELLED', `Cancelled while the server started: ${reason}`)),
       )
     })
     try {
-      await (cancellation === undefined ? this.#opening : Promise.race([this.#opening, cancelled]))
+      await Promise.race([this.#opening, cancelled])
     } finally {
       forget?.()
-      this.#waiters--
-      if (this.#waiters === 0 && cancellation?.reason !== undefined && this.#connection === undefined) {
-        void this.close('nobody waits for it any more')
-      }
     }
+  }
+
+  #unused(): void {
+    if (this.state === 'waiting' || this.state === 'starting') void this.close('nobody waits for it any more')
+    else this.#hooks.onIdle(this)
   }
 
   async #close(reason: string): Promise<void> {
     this.idleTimer?.cancel()
     this.state = 'closing'
-    this.#givenUp = reason
+    this.#givenUp.cancel(reason)
     this.#connecting?.giveUp(reason)
     try {
       const connection = await this.#opening
@@ -140,4 +154,8 @@ export class Instance {
     }
     this.state = 'closed'
   }
+}
+
+function ended(): McpxError {
+  return new McpxError('UPSTREAM_CLOSED', 'The server was ended while it was waited for')
 }

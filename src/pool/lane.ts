@@ -15,14 +15,15 @@ export interface LaneOptions {
   readonly idleTimeout: () => number
   readonly clock: Clock
   readonly random: () => number
-  readonly start: (instance: Instance) => Promise<Connecting>
+  readonly start: (instance: Instance, givenUp: Cancellation) => Promise<Connecting>
   readonly onReady: (instance: Instance, connection: Connection) => void
   readonly onFailed: (instance: Instance, error: McpxError) => void
 }
 
 interface Waiter {
   readonly key: string
-  readonly retry: () => void
+  readonly take: (instance: Instance) => void
+  readonly refuse: (error: McpxError) => void
 }
 
 export class Lane {
@@ -47,20 +48,10 @@ export class Lane {
    * open, or with `CANCELLED`.
    */
   async acquire(key: string, cancellation?: Cancellation): Promise<Lease> {
-    let turn = false
-    for (;;) {
-      if (this.#stopped !== undefined) throw this.#stopping(this.#stopped)
-      const instance = this.#find(key)
-      if (instance !== undefined) {
-        // The place that this turn stood for is still free.
-        if (turn) this.#wake()
-        return instance.lease(cancellation)
-      }
-      const started = turn || this.#waiters.size === 0 ? this.#startFor(key) : undefined
-      if (started !== undefined) return started.lease(cancellation)
-      await this.#turn(key, cancellation)
-      turn = true
-    }
+    if (this.#stopped !== undefined) throw this.#stopping(this.#stopped)
+    const place = this.#find(key) ?? (this.#waiters.size === 0 ? this.#startFor(key) : undefined)
+    if (place instanceof McpxError) throw place
+    return place === undefined ? this.#turn(key, cancellation) : place.lease(cancellation)
   }
 
   /** Ends every instance; those who come later start fresh ones. */
@@ -75,12 +66,13 @@ export class Lane {
     await this.close(reason)
   }
 
-  /** Takes an instance out whose connection closed by itself. */
+  /** Takes an instance out whose connection closed. */
   lost(connection: Connection, error: McpxError): void {
-    const instance = [...this.#instances].find((candidate) => candidate.connection === connection)
+    const instance = this.instances.find((candidate) => candidate.connection === connection)
     if (instance === undefined) return
-    // A server that never answered anything is no better than one that did not start.
-    if (connection.answered === 0) this.circuit.failed(error)
+    // A server that ended before anything was asked of it is no better than one that did not start. One that a call ended
+    // may be what another call needs.
+    if (instance.state === 'ready' && connection.asked === 0) this.circuit.failed(error)
     instance.closedByPeer()
   }
 
@@ -89,24 +81,17 @@ export class Lane {
     return undefined
   }
 
-  #startFor(key: string): Instance | undefined {
+  /** A new instance, the error that the circuit answers with, or undefined while every place is taken. */
+  #startFor(key: string): Instance | McpxError | undefined {
     const refusal = this.circuit.refusal()
-    if (refusal !== undefined) {
-      this.#wake()
-      throw refusal
-    }
-    if (this.#instances.size >= this.#options.max) {
-      this.#evict()
-      return undefined
-    }
+    if (refusal !== undefined) return refusal
+    if (this.#instances.size >= this.#options.max) return undefined
+    this.circuit.trying()
     const instance: Instance = new Instance(
       key,
       this.#hooks(() => instance),
     )
     this.#instances.add(instance)
-    for (const waiter of [...this.#waiters]) {
-      if (waiter.key === key && this.#waiters.delete(waiter)) waiter.retry()
-    }
     return instance
   }
 
@@ -114,24 +99,26 @@ export class Lane {
     const { onReady, onFailed } = this.#options
     return {
       // Deferred by one turn, so that the instance exists before it starts.
-      start: async () => {
-        await undefined
-        return this.#options.start(self())
+      start: async (givenUp) => {
+        await Promise.resolve()
+        return this.#options.start(self(), givenUp)
       },
       onReady: (instance, connection) => {
         this.circuit.succeeded()
         onReady(instance, connection)
         if (instance.leases === 0) this.#rest(instance)
+        this.#wake()
       },
       onFailed: (instance, error) => {
         this.#instances.delete(instance)
-        if (error.code !== 'CANCELLED') this.circuit.failed(error)
+        if (error.code === 'CANCELLED') this.circuit.abandoned()
+        else this.circuit.failed(error)
         onFailed(instance, error)
         this.#wake()
       },
       onIdle: (instance) => {
         if (instance.state === 'closed') this.#instances.delete(instance)
-        else this.#rest(instance)
+        else if (instance.state === 'ready') this.#rest(instance)
         this.#wake()
       },
     }
@@ -147,12 +134,15 @@ export class Lane {
     })
   }
 
+  /** Ends idle instances, as many as there are callers in line. */
   #evict(): void {
-    for (const instance of this.#instances) {
-      if (instance.state === 'ready' && instance.leases === 0) {
-        void this.#retire(instance, 'its place is needed')
-        return
-      }
+    const all = this.instances
+    let wanted = this.#waiters.size - all.filter(({ state }) => state === 'closing').length
+    for (const instance of all) {
+      if (wanted <= 0) return
+      if (instance.state !== 'ready' || instance.leases > 0) continue
+      wanted--
+      void this.#retire(instance, 'its place is needed')
     }
   }
 
@@ -162,27 +152,28 @@ export class Lane {
     this.#wake()
   }
 
-  #turn(key: string, cancellation: Cancellation | undefined): Promise<void> {
+  #turn(key: string, cancellation: Cancellation | undefined): Promise<Lease> {
     return new Promise((resolve, reject) => {
       let forget: (() => void) | undefined
       const waiter: Waiter = {
         key,
-        retry: () => {
+        take: (instance) => {
           forget?.()
-          resolve()
+          resolve(instance.lease(cancellation))
+        },
+        refuse: (error) => {
+          forget?.()
+          reject(error)
         },
       }
       this.#waiters.add(waiter)
       forget = cancellation?.onCancel((reason) => {
         if (this.#waiters.delete(waiter)) {
-          reject(
-            new McpxError(
-              'CANCELLED',
-              `Cancelled while waiting for server "${this.#options.server}": ${reason}`,
-            ),
-          )
+          const text = `Cancelled while waiting for server "${this.#options.server}": ${reason}`
+          reject(new McpxError('CANCELLED', text))
         }
       })
+      this.#evict()
     })
   }
 
@@ -190,16 +181,20 @@ export class Lane {
     return new McpxError('STOPPING', `Server "${this.#options.server}" is being stopped: ${reason}`)
   }
 
-  /** One place is one turn, in the order of waiting; whoever cannot use it passes it on. */
+  /** Serves the line in its order, as far as places go. Whoever shares the instance of somebody before him needs no place. */
   #wake(): void {
-    if (this.#stopped !== undefined) {
-      for (const waiter of [...this.#waiters]) waiter.retry()
-      this.#waiters.clear()
-      return
+    let full = false
+    for (const waiter of this.#waiters) {
+      const place: Instance | McpxError | undefined =
+        this.#stopped === undefined
+          ? (this.#find(waiter.key) ?? (full ? undefined : this.#startFor(waiter.key)))
+          : this.#stopping(this.#stopped)
+      full ||= place === undefined
+      if (place === undefined) continue
+      this.#waiters.delete(waiter)
+      if (place instanceof McpxError) waiter.refuse(place)
+      else waiter.take(place)
     }
-    const [next] = this.#waiters
-    if (next === undefined) return
-    this.#waiters.delete(next)
-    next.retry()
+    this.#evict()
   }
 }

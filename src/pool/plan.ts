@@ -7,7 +7,7 @@ type Preference = ServerTuning['preference']
 /** The two halves of a server's pool. Only `follow` uses the second. */
 export type LaneName = 'main' | 'legacy'
 
-/** Plans one start. A legacy record older than `eraMaxAge` ms is no longer believed: an upgraded server still answers it. */
+/** Plans one start. A legacy record older than `eraMaxAge` ms is not believed: an upgraded server still answers it. */
 export function planStart(
   spec: ServerSpec,
   lane: LaneName,
@@ -45,7 +45,7 @@ export function recordOf(
     const renamed = previous.server.version !== server.version || previous.server.name !== server.name
     // Another version of a server that was legacy may be dual-era by now, and nothing else would ever tell.
     const doubted = era === 'legacy' && renamed
-    return { ...previous, revision, usedAt: now, ...(doubted ? { doubted } : {}) }
+    return { ...previous, revision, transport, usedAt: now, ...(doubted ? { doubted } : {}) }
   }
   return {
     ...{ era, revision, transport, server },

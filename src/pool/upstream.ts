@@ -1,6 +1,7 @@
 // One server of the configuration: its two lanes, what is known of its era, and what it reports of itself.
 import { McpxError } from '../base/index.ts'
-import type { Cancellation, Clock, Log } from '../base/index.ts'
+import type { Cancellation, Clock, FailureCode, Log } from '../base/index.ts'
+import { describeClose, stderrOf } from '../era/index.ts'
 import type { EraMemory, EraRecord } from '../era/index.ts'
 import { eraOf } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
@@ -46,6 +47,7 @@ export type PoolEvent =
       readonly server: string
       readonly lane: LaneName
       readonly error: McpxError
+      readonly ms: number
     }
   | { readonly kind: 'stop'; readonly server: string; readonly lane: LaneName; readonly reason: CloseReason }
   | {
@@ -79,6 +81,9 @@ export interface LastStart {
   readonly connection: Connection | undefined
   readonly error: McpxError | undefined
 }
+
+/** How a server refuses `initialize` for good: by an error of its own, or by a status. */
+const REFUSALS: ReadonlySet<FailureCode> = new Set(['ERA_REFUSED', 'LEGACY_HTTP_REFUSED'])
 
 export class Upstream {
   readonly spec: ServerSpec
@@ -142,19 +147,15 @@ export class Upstream {
     )
       return lease
     if (this.#shared.clock.now() < this.#refusedUntil) return lease
+    // Waiting for the other lane must not keep a place of this one.
+    lease.release()
     try {
-      const legacy = await this.#lanes.legacy.acquire(key, cancellation)
-      lease.release()
-      return legacy
+      return await this.#lanes.legacy.acquire(key, cancellation)
     } catch (error) {
+      if (!(error instanceof McpxError) || cancellation?.reason !== undefined) throw error
       // A time-out or a crash is no refusal: the next call tries again. Only this one shares the modern session.
-      if (!(error instanceof McpxError) || error.code === 'CANCELLED') {
-        lease.release()
-        throw error
-      }
-      if (error.code === 'ERA_REFUSED')
-        this.#refusedUntil = this.#shared.clock.now() + this.#shared.eraMaxAge()
-      return lease
+      if (REFUSALS.has(error.code)) this.#refusedUntil = this.#shared.clock.now() + this.#shared.eraMaxAge()
+      return this.#lanes.main.acquire(key, cancellation)
     }
   }
 
@@ -194,10 +195,11 @@ export class Upstream {
       ...{ max, min: name === 'main' ? min : 0, clock, random },
       idleTimeout: () => tuning().idleTimeout,
       server: this.name,
-      start: async (instance) => {
-        const leave = await this.#shared.starts.enter()
+      start: async (instance, givenUp) => {
+        const leave = await this.#shared.starts.enter(givenUp)
         began.set(instance, clock.now())
         try {
+          if (givenUp.reason !== undefined) throw new McpxError('CANCELLED', givenUp.reason)
           const connecting = this.#connect(name)
           connecting.connected.finally(leave).catch(() => {})
           return connecting
@@ -212,8 +214,8 @@ export class Upstream {
         this.#shared.onEvent({ kind: 'start', server: this.name, lane: name, connection, ms })
       },
       onFailed: (instance, error) => {
-        ended(instance, { connection: undefined, error })
-        this.#shared.onEvent({ kind: 'start-failed', server: this.name, lane: name, error })
+        const ms = ended(instance, { connection: undefined, error })
+        this.#shared.onEvent({ kind: 'start-failed', server: this.name, lane: name, error, ms })
       },
     })
   }
@@ -226,33 +228,19 @@ export class Upstream {
     const memory = { eras, now: clock.now(), eraMaxAge: this.#shared.eraMaxAge() }
     const { target } = spec
     const { callTimeout, callTimeoutMax } = spec.tuning()
-    const connecting: Connecting = connect({
+    return connect({
       ...{ target, dialer, clock, log, identity, nextId, callTimeout, callTimeoutMax },
       plan: planStart(spec, lane, memory),
-      onClosed: (reason) => {
-        const connection = opened
-        if (connection === undefined) return
-        const error = new McpxError('UPSTREAM_CLOSED', `Server "${spec.name}" closed its connection`, {
-          data: { reason },
-        })
+      onClosed: (reason, connection) => {
+        const text = `Server "${spec.name}" ${describeClose(reason)}.${stderrOf(reason)}`
+        const error = new McpxError('UPSTREAM_CLOSED', text, { data: { reason } })
         this.#lanes[lane].lost(connection, error)
         this.#shared.onEvent({ kind: 'stop', server: spec.name, lane, reason })
       },
-      onNotification: (notification) => {
-        if (opened !== undefined) {
-          this.#shared.onEvent({ kind: 'notification', server: spec.name, connection: opened, notification })
-        }
-      },
+      onNotification: (notification, connection) =>
+        this.#shared.onEvent({ kind: 'notification', server: spec.name, connection, notification }),
       onCorrected: (revision) => this.#correct(revision),
     })
-    let opened: Connection | undefined
-    connecting.connected.then(
-      (connection) => {
-        opened = connection
-      },
-      () => {},
-    )
-    return connecting
   }
 
   #learn(connection: Connection): void {

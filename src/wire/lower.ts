@@ -14,9 +14,10 @@ import type { Spelling } from './spelling.ts'
  * never changes its input. Members that no revision knows stay.
  */
 export function lower(method: string, result: JsonObject, to: RevisionId): JsonObject {
-  if (to === newest()) return result
-  const spelling = spellingOf(to)
   const facts = methodIn(to, method)
+  // The newest shape still holds what only older revisions have: members of listed tools.
+  if (to === newest() && facts?.lists !== 'tools') return result
+  const spelling = spellingOf(to)
   const lowered = facts === undefined ? result : lowerBody(result, facts, spelling)
   const cacheable = methodIn(newest(), method)?.cacheable === true
   const bare = without(lowered, cacheable ? spelling.absent.cacheableResult : spelling.absent.result)

@@ -63,7 +63,7 @@ export function createSseReader(options: SseReaderOptions): SseReader {
   return { feed }
 }
 
-export interface SseFields {
+interface SseFields {
   readonly data: string
   readonly event?: string
   readonly id?: string

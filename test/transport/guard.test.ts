@@ -16,7 +16,9 @@ afterEach(() => {
 /** A process that opens the servers through the transport, and the pids of all of them with their wrappers. */
 async function own(...fixtures: string[]) {
   const loader = pathToFileURL(fixture('typescript-loader')).href
-  const owner = spawn(process.execPath, ['--import', loader, fixture('owner'), ...fixtures], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const owner = spawn(process.execPath, ['--import', loader, fixture('owner'), ...fixtures], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   owners.push(owner)
   const pids: number[] = []
   for await (const line of createInterface({ input: owner.stdout })) {
@@ -46,13 +48,16 @@ posix('C37: after an orderly stop the guardian goes too', async () => {
   expect(await eventually(() => !guardians.some(runs))).toBe(true)
 })
 
-posix('a guardian ignores what a terminal sends, and one that dies is replaced with all it guarded', async () => {
-  const { owner, pid, pids } = await own('stubborn')
-  const [first = 0] = guardiansOf(pid)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(first, signal)
-  process.kill(first, 'SIGKILL')
-  expect(await eventually(() => guardiansOf(pid).some((other) => other !== first))).toBe(true)
-  owner.kill('SIGKILL')
-  await once(owner, 'exit')
-  expect(await eventually(() => !pids.some(runs))).toBe(true)
-})
+posix(
+  'a guardian ignores what a terminal sends, and one that dies is replaced with all it guarded',
+  async () => {
+    const { owner, pid, pids } = await own('stubborn')
+    const [first = 0] = guardiansOf(pid)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(first, signal)
+    process.kill(first, 'SIGKILL')
+    expect(await eventually(() => guardiansOf(pid).some((other) => other !== first))).toBe(true)
+    owner.kill('SIGKILL')
+    await once(owner, 'exit')
+    expect(await eventually(() => !pids.some(runs))).toBe(true)
+  },
+)

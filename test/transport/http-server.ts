@@ -60,7 +60,7 @@ export function json(response: ServerResponse, body: unknown, headers: Record<st
 export function stream(response: ServerResponse, ...events: string[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  for (const event of events) response.write(event)
+  for (const text of events) response.write(text)
 }
 
 export function result(id: unknown, value: Record<string, unknown> = {}): Record<string, unknown> {

@@ -53,7 +53,10 @@ test('messages are posted where the stream says, and answers come on the stream'
       { kind: 'message', message: result(2), via: undefined },
     ]),
   )
-  expect(server.seen[0]).toMatchObject({ method: 'GET', headers: { accept: 'text/event-stream', 'x-own': 'a' } })
+  expect(server.seen[0]).toMatchObject({
+    method: 'GET',
+    headers: { accept: 'text/event-stream', 'x-own': 'a' },
+  })
   expect(server.seen.find(({ body }) => body.includes('"id":1'))).toMatchObject({
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer t', 'x-own': 'a' },
@@ -77,14 +80,25 @@ test('the end of the stream is the end of the channel', async () => {
 })
 
 test.each<[string, string, Handler]>([
-  ['UPSTREAM_PROTOCOL', 'an endpoint of another origin', (_, reply) => stream(reply, 'event: endpoint\ndata: http://127.0.0.1:1/x\n\n')],
+  [
+    'UPSTREAM_PROTOCOL',
+    'an endpoint of another origin',
+    (_, reply) => stream(reply, 'event: endpoint\ndata: http://127.0.0.1:1/x\n\n'),
+  ],
   ['UPSTREAM_UNREACHABLE', 'a stream that ends first', (_, reply) => (stream(reply), void reply.end())],
-  ['NOT_AN_MCP_ENDPOINT', 'a page', (_, reply) => void reply.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
+  [
+    'NOT_AN_MCP_ENDPOINT',
+    'a page',
+    (_, reply) => void reply.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+  ],
   ['HTTP_STATUS', 'a 404', (_, reply) => void reply.writeHead(404).end()],
   ['AUTH_REQUIRED', 'a 401', (_, reply) => void reply.writeHead(401, { 'www-authenticate': 'Bearer' }).end()],
 ])('dialling rejects with %s on %s', async (code, _, handler) => {
   await using server = await serve(handler)
-  await expect(open(server.url)).rejects.toMatchObject({ code, message: expect.stringContaining(server.url.slice(7, -4)) as string })
+  await expect(open(server.url)).rejects.toMatchObject({
+    code,
+    message: expect.stringContaining(server.url.slice(7, -4)) as string,
+  })
 })
 
 test('a server that names no endpoint is given up', async () => {
@@ -92,7 +106,10 @@ test('a server that names no endpoint is given up', async () => {
   await using server = await serve((_, reply) => stream(reply))
   const dialing = open(server.url, { clock })
   await clock.waitsFor(30_000)
-  await Promise.all([expect(dialing).rejects.toMatchObject({ code: 'UPSTREAM_START_TIMEOUT' }), clock.advance(30_000)])
+  await Promise.all([
+    expect(dialing).rejects.toMatchObject({ code: 'UPSTREAM_START_TIMEOUT' }),
+    clock.advance(30_000),
+  ])
 })
 
 test('an event over the limit is dropped, and the stream goes on', async () => {
@@ -104,5 +121,7 @@ test('an event over the limit is dropped, and the stream goes on', async () => {
   const { recorder } = await open(server.url, { limits: { maxMessage: 10_000 } })
   const [message] = await recorder.until(isMessage)
   expect(message?.message).toEqual(result(2))
-  expect(recorder.heard.filter(isFailed)).toMatchObject([{ id: undefined, failure: { kind: 'too-large', bytes: 10_000 } }])
+  expect(recorder.heard.filter(isFailed)).toMatchObject([
+    { id: undefined, failure: { kind: 'too-large', bytes: 10_000 } },
+  ])
 })

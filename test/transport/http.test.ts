@@ -17,11 +17,18 @@ afterEach(async () => {
   for (const dialer of opened.splice(0)) await dialer.close()
 })
 
-async function open(url: string, options: Partial<DialerOptions> & { headers?: Record<string, string> } = {}) {
+async function open(
+  url: string,
+  options: Partial<DialerOptions> & { headers?: Record<string, string> } = {},
+) {
   const dialer = createDialer({ clock: systemClock, log: SILENT, environment: {}, ...options })
   opened.push(dialer)
   const recorder = createRecorder()
-  const channel = await dialer.dial({ kind: 'http', url, headers: options.headers ?? {} }, 'streamable-http', recorder)
+  const channel = await dialer.dial(
+    { kind: 'http', url, headers: options.headers ?? {} },
+    'streamable-http',
+    recorder,
+  )
   return { channel, recorder }
 }
 
@@ -43,13 +50,19 @@ async function outcome(handler: Handler, options: Parameters<typeof open>[1] = {
 }
 
 test('a message is a POST with the headers of the target and of the send, on a connection that is kept', async () => {
-  await using server = await serve(({ body }, response) => json(response, result((JSON.parse(body) as RpcRequest).id)))
-  const { channel, recorder } = await open(server.url, { headers: { Authorization: 'Bearer t', 'X-Own': 'a' } })
+  await using server = await serve(({ body }, response) =>
+    json(response, result((JSON.parse(body) as RpcRequest).id)),
+  )
+  const { channel, recorder } = await open(server.url, {
+    headers: { Authorization: 'Bearer t', 'X-Own': 'a' },
+  })
   for (const id of [1, '1', 0, 2, 3, 4, 5, 6]) {
     channel.send(ask(id, { text: '天気\u2028' }), { 'MCP-Protocol-Version': '2025-06-18', 'x-own': 'b' })
     await recorder.until(isMessage, server.seen.length + 1)
   }
-  const answered = recorder.heard.filter(isMessage).map(({ message, via }) => ['id' in message && message.id, via])
+  const answered = recorder.heard
+    .filter(isMessage)
+    .map(({ message, via }) => ['id' in message && message.id, via])
   expect(answered.slice(0, 3)).toEqual([
     [1, 1],
     ['1', '1'],
@@ -69,7 +82,11 @@ test('a message is a POST with the headers of the target and of the send, on a c
 })
 
 test('a stream brings its messages one by one, via its request', async () => {
-  const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } }
+  const progress = {
+    jsonrpc: '2.0',
+    method: 'notifications/progress',
+    params: { progressToken: 1, progress: 1 },
+  }
   await using server = await serve((_, response) => {
     stream(response, ':\n\n', event(progress), 'event: ping\ndata: {}\n\n', 'id: 1\ndata:\n\n')
     server.server.once('finish-it', () => response.end(event(result(1))))
@@ -100,7 +117,12 @@ test('the session id of a result is sent back until its end; that of a refusal i
   await using server = await serve(({ method, body }, response) => {
     if (method === 'DELETE') return response.writeHead(405).end()
     const { id } = JSON.parse(body) as RpcRequest
-    if (id === 1) return json(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }, { 'Mcp-Session-Id': 'not-this' })
+    if (id === 1)
+      return json(
+        response,
+        { jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } },
+        { 'Mcp-Session-Id': 'not-this' },
+      )
     return json(response, result(id), { 'Mcp-Session-Id': `s${id}` })
   })
   const { channel, recorder } = await open(server.url, { headers: { authorization: 'a' } })
@@ -112,7 +134,11 @@ test('the session id of a result is sent back until its end; that of a refusal i
   expect(channel.sessionId).toBe('s3')
   await channel.close({ 'MCP-Protocol-Version': '2025-06-18', 'Mcp-Method': 'x' })
   expect(server.seen[3]).toMatchObject({ method: 'DELETE', url: '/mcp' })
-  expect(server.seen[3]?.headers).toMatchObject({ 'mcp-session-id': 's3', authorization: 'a', 'mcp-protocol-version': '2025-06-18' })
+  expect(server.seen[3]?.headers).toMatchObject({
+    'mcp-session-id': 's3',
+    authorization: 'a',
+    'mcp-protocol-version': '2025-06-18',
+  })
   expect(server.seen[3]?.headers).not.toHaveProperty('mcp-method')
   expect(recorder.heard.at(-1)).toEqual({ kind: 'closed', reason: { kind: 'closed' } })
 })
@@ -133,21 +159,33 @@ test('a server that does not answer the end of its session does not hold up the 
 })
 
 test.each([
-  [400, 'application/json', { jsonrpc: '2.0', id: 1, error: { code: -32022, message: 'x', data: { supported: [] } } }],
+  [
+    400,
+    'application/json',
+    { jsonrpc: '2.0', id: 1, error: { code: -32022, message: 'x', data: { supported: [] } } },
+  ],
   [404, 'text/plain', { jsonrpc: '2.0', id: null, error: { code: -32601, message: 'x' } }],
   [500, 'application/json', { jsonrpc: '2.0', error: { code: -32603, message: 'x'.repeat(500_000) } }],
 ])('the JSON-RPC response in a %i of %s is read', async (status, type, response) => {
-  const heard = await outcome((_, reply) => void reply.writeHead(status, { 'content-type': type }).end(JSON.stringify(response)))
+  const heard = await outcome(
+    (_, reply) => void reply.writeHead(status, { 'content-type': type }).end(JSON.stringify(response)),
+  )
   expect(heard).toMatchObject({ kind: 'failed', id: 1, failure: { kind: 'status', status, response } })
 })
 
 test.each([
   [404, '<h1>Not here</h1>', '<h1>Not here</h1>'],
-  [400, '{"error":{"code":"invalid_payload","message":"no"}}', '{"error":{"code":"invalid_payload","message":"no"}}'],
+  [
+    400,
+    '{"error":{"code":"invalid_payload","message":"no"}}',
+    '{"error":{"code":"invalid_payload","message":"no"}}',
+  ],
   [405, '', ''],
   [500, 'x'.repeat(2 ** 21), `${'x'.repeat(4095)}…`],
 ])('a %i with another body is a failure with the beginning of it', async (status, body, shown) => {
-  const heard = await outcome((_, reply) => void reply.writeHead(status, { 'www-authenticate': 'Bearer a="b"' }).end(body))
+  const heard = await outcome(
+    (_, reply) => void reply.writeHead(status, { 'www-authenticate': 'Bearer a="b"' }).end(body),
+  )
   expect(heard).toMatchObject({ failure: { kind: 'status', status, body: shown, response: undefined } })
   expect(heard).toHaveProperty('failure.headers.www-authenticate', 'Bearer a="b"')
 })
@@ -161,16 +199,26 @@ test.each([
   [202, '', ''],
   [204, '', ''],
 ])('a %i of %j with %j is no JSON-RPC', async (status, contentType, body) => {
-  await using server = await serve((_, reply) => void reply.writeHead(status, { 'content-type': contentType }).end(body))
+  await using server = await serve(
+    (_, reply) => void reply.writeHead(status, { 'content-type': contentType }).end(body),
+  )
   const { channel, recorder } = await open(server.url)
   channel.send(ask(1))
   const [failed] = await recorder.until(isFailed)
-  expect(failed).toEqual({ kind: 'failed', id: 1, failure: { kind: 'not-json-rpc', status, contentType, body } })
+  expect(failed).toEqual({
+    kind: 'failed',
+    id: 1,
+    failure: { kind: 'not-json-rpc', status, contentType, body },
+  })
 })
 
 test('an error without an id is the answer to the request that brought it', async () => {
   const response = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'x' } }
-  expect(await outcome((_, reply) => json(reply, response))).toEqual({ kind: 'message', message: response, via: 1 })
+  expect(await outcome((_, reply) => json(reply, response))).toEqual({
+    kind: 'message',
+    message: response,
+    via: 1,
+  })
 })
 
 test('a notification is done with any 2xx, and fails without an id', async () => {
@@ -196,7 +244,10 @@ test('where nothing listens, it is proven that nothing was sent', async () => {
     channel.send(ask(1))
     const [failed] = await recorder.until(isFailed)
     expect(failed).toMatchObject({ id: 1, failure: { kind: 'network', sent: false } })
-    expect(failed?.failure).toHaveProperty('message', expect.stringMatching(/ECONNREFUSED|ENOTFOUND|EAI_AGAIN/))
+    expect(failed?.failure).toHaveProperty(
+      'message',
+      expect.stringMatching(/ECONNREFUSED|ENOTFOUND|EAI_AGAIN/),
+    )
   }
 })
 
@@ -213,9 +264,15 @@ test('a header that no request can have is never sent', async () => {
 
 test.each<[string, Handler]>([
   ['resets the connection', (_, __, request) => request.socket.destroy()],
-  ['ends a stream before the answer', (_, reply) => (stream(reply, event({ jsonrpc: '2.0', method: 'x' })), void reply.end())],
+  [
+    'ends a stream before the answer',
+    (_, reply) => (stream(reply, event({ jsonrpc: '2.0', method: 'x' })), void reply.end()),
+  ],
   ['breaks a stream off', (_, reply) => (stream(reply), void reply.socket?.destroy())],
-  ['breaks off in a body', (_, reply) => (reply.writeHead(200, { 'content-length': 9 }).write('{'), void reply.socket?.destroy())],
+  [
+    'breaks off in a body',
+    (_, reply) => (reply.writeHead(200, { 'content-length': 9 }).write('{'), void reply.socket?.destroy()),
+  ],
 ])('a server that %s may have run the request', async (_, handler) => {
   await using server = await serve(handler)
   const { channel, recorder } = await open(server.url)
@@ -224,20 +281,23 @@ test.each<[string, Handler]>([
   expect(failed).toMatchObject({ id: 1, failure: { kind: 'network', sent: true } })
 })
 
-test.each([301, 302, 303, 307, 308])('a %i on the same origin is followed with method and body', async (status) => {
-  await using server = await serve(({ url, body }, reply) => {
-    if (url === '/mcp') return reply.writeHead(status, { location: '/mcp/?a=b' }).end('moved')
-    return json(reply, result((JSON.parse(body) as RpcRequest).id))
-  })
-  const { channel, recorder } = await open(server.url)
-  channel.send(ask(1))
-  await recorder.until(isMessage)
-  channel.send(ask(2))
-  await recorder.until(isMessage, 2)
-  expect(server.seen[1]).toMatchObject({ method: 'POST', url: '/mcp/?a=b', body: JSON.stringify(ask(1)) })
-  // What has moved for good is not asked for at its old place.
-  expect(server.seen[2]?.url).toBe(status === 301 || status === 308 ? '/mcp/?a=b' : '/mcp')
-})
+test.each([301, 302, 303, 307, 308])(
+  'a %i on the same origin is followed with method and body',
+  async (status) => {
+    await using server = await serve(({ url, body }, reply) => {
+      if (url === '/mcp') return reply.writeHead(status, { location: '/mcp/?a=b' }).end('moved')
+      return json(reply, result((JSON.parse(body) as RpcRequest).id))
+    })
+    const { channel, recorder } = await open(server.url)
+    channel.send(ask(1))
+    await recorder.until(isMessage)
+    channel.send(ask(2))
+    await recorder.until(isMessage, 2)
+    expect(server.seen[1]).toMatchObject({ method: 'POST', url: '/mcp/?a=b', body: JSON.stringify(ask(1)) })
+    // What has moved for good is not asked for at its old place.
+    expect(server.seen[2]?.url).toBe(status === 301 || status === 308 ? '/mcp/?a=b' : '/mcp')
+  },
+)
 
 test('a redirect to another origin, or one without an end, is an answer', async () => {
   await using elsewhere = await serve((_, reply) => json(reply, result(1)))
@@ -262,7 +322,9 @@ test.each(CODINGS)('C35: %s is decoded, in JSON, in a stream and in a refusal', 
   const value = result(1, { text: '天気'.repeat(50_000) })
   const headers = { 'content-encoding': coding }
   const whole = await outcome((_, reply) => {
-    reply.writeHead(200, { ...headers, 'content-type': 'application/json' }).end(encode(JSON.stringify(value)))
+    reply
+      .writeHead(200, { ...headers, 'content-type': 'application/json' })
+      .end(encode(JSON.stringify(value)))
   })
   expect(whole).toEqual({ kind: 'message', message: value, via: 1 })
   const streamed = await outcome((_, reply) => {
@@ -275,8 +337,12 @@ test.each(CODINGS)('C35: %s is decoded, in JSON, in a stream and in a refusal', 
 
 test('content that cannot be decoded fails its request', async () => {
   for (const coding of ['gzip', 'secret']) {
-    const heard = await outcome((_, reply) => void reply.writeHead(200, { 'content-encoding': coding }).end('{}'))
-    expect(heard).toMatchObject({ failure: { kind: 'network', sent: true, message: expect.stringContaining(coding) as string } })
+    const heard = await outcome(
+      (_, reply) => void reply.writeHead(200, { 'content-encoding': coding }).end('{}'),
+    )
+    expect(heard).toMatchObject({
+      failure: { kind: 'network', sent: true, message: expect.stringContaining(coding) as string },
+    })
   }
 })
 
@@ -286,7 +352,8 @@ test('a body or an event over the limit fails its own request, whatever its codi
   const failed = { kind: 'failed', id: 1, failure: { kind: 'too-large', bytes: 10_000 } }
   expect(await outcome((_, reply) => void reply.end(large), { limits })).toEqual(failed)
   expect(await outcome((_, reply) => stream(reply, `data: ${large}\n\n`), { limits })).toEqual(failed)
-  const bomb: Handler = (_, reply) => void reply.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large))
+  const bomb: Handler = (_, reply) =>
+    void reply.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large))
   expect(await outcome(bomb, { limits })).toEqual(failed)
 })
 
@@ -309,7 +376,9 @@ test('abandoning a request closes its stream and says nothing; others go on', as
 })
 
 test('a request that is given up before it has a connection is not sent', async () => {
-  await using server = await serve(({ body }, reply) => json(reply, result((JSON.parse(body) as RpcRequest).id)))
+  await using server = await serve(({ body }, reply) =>
+    json(reply, result((JSON.parse(body) as RpcRequest).id)),
+  )
   const { channel, recorder } = await open(server.url)
   channel.send(ask(1))
   channel.abandon(1)

@@ -27,6 +27,8 @@ export function createManualClock(): ManualClock {
     },
     async advance(ms) {
       const end = now + ms
+      // Sockets and processes get their turns, also where no timer is due.
+      await setImmediate()
       for (;;) {
         const due = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
         if (due === undefined) break

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { McpxError, SILENT } from '../../src/base/index.ts'
 import { createDialer, systemClock } from '../../src/transport/index.ts'
 import type { DialerOptions, OwningDialer } from '../../src/transport/index.ts'
-import type { RpcRequest } from '../../src/wire/index.ts'
+import type { RpcMessage, RpcRequest } from '../../src/wire/index.ts'
 import { createManualClock } from './manual-clock.ts'
 import { eventually, runs, target } from './processes.ts'
 import { createLogRecorder, createRecorder, isClosed, isFailed, isMessage, says } from './recorder.ts'
@@ -105,7 +105,9 @@ test('C39: a 20 MiB line arrives, a larger one fails its own request only, and t
   await recorder.until((one): one is never => isMessage(one) && 'id' in one.message && one.message.id === 3)
   expect(recorder.heard.map((one) => one.kind)).toEqual(['message', 'failed', 'message'])
   const [first, second, third] = recorder.heard
-  expect(first?.kind === 'message' && 'result' in first.message && String(first.message.result['text']).length).toBe(20 * 1024 * 1024)
+  expect(
+    first?.kind === 'message' && 'result' in first.message && String(first.message.result['text']).length,
+  ).toBe(20 * 1024 * 1024)
   expect(second).toEqual({ kind: 'failed', id: '2', failure: { kind: 'too-large', bytes: 24 * 1024 * 1024 } })
   expect(third).toMatchObject({ message: { id: 3, result: { text: 'xxx' } } })
 })
@@ -119,27 +121,40 @@ test('C40: what is no message is skipped, with one warning that names the server
   const heard = await recorder.until(isMessage, 2)
   expect(heard.map(({ message }) => 'id' in message && message.id)).toEqual([1, 3])
   // A line with a request's id that is no call can only be its broken answer.
-  expect(recorder.heard.filter(isFailed)).toMatchObject([{ id: 2, failure: { kind: 'not-json-rpc', status: 0 } }])
+  expect(recorder.heard.filter(isFailed)).toMatchObject([
+    { id: 2, failure: { kind: 'not-json-rpc', status: 0 } },
+  ])
   await channel.close()
   expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-    { message: expect.stringContaining('"noisy one"') as string, facts: { text: 'Welcome to the noisy server!' } },
+    {
+      message: expect.stringContaining('"noisy one"') as string,
+      facts: { text: 'Welcome to the noisy server!' },
+    },
   ])
   // The banner, and with each answer a log line, an object and two items of an array; and the broken answer.
   expect(log.lines.find(({ level }) => level === 'debug')?.facts).toMatchObject({ count: 14 })
 })
 
 test('a command that does not exist says its name and what to do', async () => {
-  const dialing = dialerWith({ name: 'absent' }).dial({ ...target('echo'), command: 'no-such-command' }, 'stdio', createRecorder())
+  const dialing = dialerWith({ name: 'absent' }).dial(
+    { ...target('echo'), command: 'no-such-command' },
+    'stdio',
+    createRecorder(),
+  )
   await expect(dialing).rejects.toThrow(McpxError)
   await expect(dialing).rejects.toMatchObject({
     code: 'UPSTREAM_START_FAILED',
-    message: 'Server "absent" did not start: the command "no-such-command" was not found. Install it, or give its full path as "command".',
+    message:
+      'Server "absent" did not start: the command "no-such-command" was not found. Install it, or give its full path as "command".',
   })
 })
 
 test('a working folder that does not exist is told from a missing command', async () => {
   const dialing = dialerWith().dial({ ...target('echo'), cwd: '/no/such/folder' }, 'stdio', createRecorder())
-  await expect(dialing).rejects.toMatchObject({ code: 'UPSTREAM_START_FAILED', message: expect.stringContaining('/no/such/folder') as string })
+  await expect(dialing).rejects.toMatchObject({
+    code: 'UPSTREAM_START_FAILED',
+    message: expect.stringContaining('/no/such/folder') as string,
+  })
 })
 
 test('an argument that no process can have is a failed start too', async () => {
@@ -150,9 +165,16 @@ test('an argument that no process can have is a failed start too', async () => {
 test('a child inherits the few names of the list and what its target adds', async () => {
   const recorder = createRecorder()
   const environment = { ...process.env, HOME: '/home/x', SECRET_TOKEN: 's', SHELL: '() { evil; }' }
-  const code = "process.stdout.write(JSON.stringify({jsonrpc:'2.0',method:'env',params:{...process.env}})+'\\n')"
+  const code =
+    "process.stdout.write(JSON.stringify({jsonrpc:'2.0',method:'env',params:{...process.env}})+'\\n')"
   await dialerWith({ environment }).dial(
-    { kind: 'stdio', command: process.execPath, args: ['-e', code], env: { OWN: '1', HOME: '/own' }, cwd: undefined },
+    {
+      kind: 'stdio',
+      command: process.execPath,
+      args: ['-e', code],
+      env: { OWN: '1', HOME: '/own' },
+      cwd: undefined,
+    },
     'stdio',
     recorder,
   )
@@ -184,7 +206,10 @@ test.skipIf(process.platform === 'win32')('the ladder: stdin ends, 2 s, SIGTERM,
 test.skipIf(process.platform === 'win32').each(['echo', 'stubborn'])(
   'C37: close ends a wrapper and the %s server behind it',
   async (habit) => {
-    const { channel, recorder } = await open('wrapper', { args: [habit], patience: { stdinEnd: 300, terminate: 300 } })
+    const { channel, recorder } = await open('wrapper', {
+      args: [habit],
+      patience: { stdinEnd: 300, terminate: 300 },
+    })
     const [heard] = await recorder.until(says('pids'))
     const pids = pidsOf(heard)
     expect(pids.every(runs)).toBe(true)
@@ -193,18 +218,24 @@ test.skipIf(process.platform === 'win32').each(['echo', 'stubborn'])(
   },
 )
 
-test.skipIf(process.platform === 'win32')('C37: a wrapper that dies by itself leaves nothing behind, and hangs nobody', async () => {
-  const { recorder } = await open('wrapper', { args: ['stubborn'], patience: { drain: 100, terminate: 500 } })
-  const [heard] = await recorder.until(says('pids'))
-  await recorder.until(says('ready'))
-  const [wrapper = 0, server = 0] = pidsOf(heard)
-  process.kill(wrapper, 'SIGKILL')
-  // The server behind it holds the pipes open and ignores SIGTERM.
-  await recorder.until(says('SIGTERM'))
-  const [closed] = await recorder.until(isClosed)
-  expect(closed?.reason).toMatchObject({ kind: 'exited', code: null, signal: 'SIGKILL' })
-  expect(await eventually(() => !runs(server))).toBe(true)
-})
+test.skipIf(process.platform === 'win32')(
+  'C37: a wrapper that dies by itself leaves nothing behind, and hangs nobody',
+  async () => {
+    const { recorder } = await open('wrapper', {
+      args: ['stubborn'],
+      patience: { drain: 100, terminate: 500 },
+    })
+    const [heard] = await recorder.until(says('pids'))
+    await recorder.until(says('ready'))
+    const [wrapper = 0, server = 0] = pidsOf(heard)
+    process.kill(wrapper, 'SIGKILL')
+    // The server behind it holds the pipes open and ignores SIGTERM.
+    await recorder.until(says('SIGTERM'))
+    const [closed] = await recorder.until(isClosed)
+    expect(closed?.reason).toMatchObject({ kind: 'exited', code: null, signal: 'SIGKILL' })
+    expect(await eventually(() => !runs(server))).toBe(true)
+  },
+)
 
 test('closing the dialer closes its channels, and nothing opens after it', async () => {
   const dialer = createDialer({ clock: systemClock, log: SILENT })
@@ -212,10 +243,12 @@ test('closing the dialer closes its channels, and nothing opens after it', async
   await dialer.named('a').dial(target('echo'), 'stdio', recorder)
   await dialer.close()
   expect(recorder.heard).toEqual([{ kind: 'closed', reason: { kind: 'closed' } }])
-  await expect(dialer.dial(target('echo'), 'stdio', createRecorder())).rejects.toMatchObject({ code: 'STOPPING' })
+  await expect(dialer.dial(target('echo'), 'stdio', createRecorder())).rejects.toMatchObject({
+    code: 'STOPPING',
+  })
 })
 
-function pidsOf(heard: { message: object } | undefined): number[] {
-  const message = heard?.message as { params?: { pids?: number[] } } | undefined
-  return message?.params?.pids ?? []
+function pidsOf(heard: { message: RpcMessage } | undefined): number[] {
+  const message = heard?.message
+  return message !== undefined && 'params' in message ? (message.params?.['pids'] as number[]) : []
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { decodeHeaderValue, encodeHeaderValue } from '../../src/wire/header-codec.ts'
 
 const anyText = fc.oneof(

@@ -296,13 +296,15 @@ for (const [name, rows] of Object.entries(ROWS) as [FeatureName, Row[]][]) {
   })
 }
 
-test('execution is left out before 2025-11-25; the newest shape is never touched', () => {
+test('execution is left out before 2025-11-25, and after it, where the newest shape still holds it', () => {
   const listed = frozen({
     tools: [{ name: 't', inputSchema: schema, execution: { taskSupport: 'optional' } }],
   })
   expect(lower('tools/list', listed, '2025-06-18')).toEqual({ tools: [{ name: 't', inputSchema: schema }] })
   expect(lower('tools/list', listed, '2025-11-25')).toBe(listed)
-  expect(lower('tools/list', listed, '2026-07-28')).toBe(listed)
+  expect(lower('tools/list', listed, '2026-07-28')).toEqual({ tools: [{ name: 't', inputSchema: schema }] })
+  const without = frozen({ tools: [{ name: 't', inputSchema: schema }] })
+  expect(lower('tools/list', without, '2026-07-28')).toBe(without)
 })
 
 test('a link keeps its type and loses its icons where it came before them', () => {
@@ -330,7 +332,9 @@ test.each([
   const [tool] = lower('tools/list', listed, '2025-11-25')['tools'] as JsonObject[]
   const kept = expected === 'type' ? { ...(outputSchema as JsonObject), type: 'object' } : expected
   expect(tool?.['outputSchema']).toEqual(kept)
-  expect(lower('tools/list', listed, '2026-07-28')).toBe(listed)
+  expect(lower('tools/list', listed, '2026-07-28')).toEqual({ tools: [{ name: 't', inputSchema: schema }] })
+  const without = frozen({ tools: [{ name: 't', inputSchema: schema }] })
+  expect(lower('tools/list', without, '2026-07-28')).toBe(without)
 })
 
 test('what a legacy server answers gets what the newest revision demands, and no more', () => {

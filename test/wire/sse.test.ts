@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { createSseReader, formatComment, formatSse } from '../../src/wire/sse.ts'
 import type { SseEvent } from '../../src/wire/sse.ts'
 
@@ -19,13 +19,17 @@ function read(bytes: Uint8Array, cuts: readonly number[] = [], maxEvent?: number
     onOversize: () => result.oversize++,
     ...(maxEvent === undefined ? {} : { maxEvent }),
   })
-  const edges = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort((a, b) => a - b)
+  const edges = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort(
+    (a, b) => a - b,
+  )
   for (const [index, edge] of edges.entries()) reader.feed(bytes.subarray(edges[index - 1] ?? 0, edge))
   return result
 }
 
 const cuts = fc.array(fc.nat(), { maxLength: 60 })
-const line = fc.string({ unit: 'grapheme', minLength: 1 }).map((text) => text.replace(/[\r\n\0]/g, '_').trim() || 'x')
+const line = fc
+  .string({ unit: 'grapheme', minLength: 1 })
+  .map((text) => text.replace(/[\r\n\0]/g, '_').trim() || 'x')
 const event = fc.record({
   data: fc.oneof(
     fc.jsonValue().map((value) => JSON.stringify(value)),
@@ -36,7 +40,11 @@ const event = fc.record({
 })
 
 function format({ data, event: type, id }: SseEvent): string {
-  return formatSse({ data, ...(type === undefined ? {} : { event: type }), ...(id === undefined ? {} : { id }) })
+  return formatSse({
+    data,
+    ...(type === undefined ? {} : { event: type }),
+    ...(id === undefined ? {} : { id }),
+  })
 }
 
 test('what is formatted is read back, under any split of the bytes and any line end', () => {
@@ -63,7 +71,8 @@ test('an event over the limit is dropped and told once, and the next one is read
   fc.assert(
     fc.property(cuts, fc.constantFrom('\n', '\r\n', '\r'), fc.boolean(), (where, end, many) => {
       const large = many ? Array.from({ length: 300 }, () => 'b'.repeat(9)).join('\n') : 'b'.repeat(3000)
-      const stream = formatSse({ data: 'a' }) + formatSse({ data: large }) + formatSse({ data: 'c' }) + formatComment()
+      const stream =
+        formatSse({ data: 'a' }) + formatSse({ data: large }) + formatSse({ data: 'c' }) + formatComment()
       const { events, oversize } = read(encoder.encode(stream.replaceAll('\n', end)), where, 1000)
       expect(events.map(({ data }) => data)).toEqual(['a', 'c'])
       expect(oversize).toBe(1)
@@ -73,7 +82,9 @@ test('an event over the limit is dropped and told once, and the next one is read
 })
 
 test('no field can break out of its line', () => {
-  const text = formatSse({ data: 'x', event: 'a\ndata: forged', id: '1\r\n\r\ndata: forged' }) + formatComment('a\n\ndata: forged')
+  const text =
+    formatSse({ data: 'x', event: 'a\ndata: forged', id: '1\r\n\r\ndata: forged' }) +
+    formatComment('a\n\ndata: forged')
   const { events } = read(encoder.encode(text))
   expect(events.map(({ data }) => data)).toEqual(['x'])
 })

@@ -21,28 +21,29 @@ export function addCall(program: Command): void {
     .addHelpText('after', '\nExample:\n  mcpx call files.read_text_file \'{"path": "README.md"}\'')
     .action(async (target: string, json: string | undefined, options: CommonOptions) => {
       const args = parseArguments(json === '-' ? await readAll(process.stdin) : json)
-      const answer = await withRuntime(options, ({ gateway }) => {
-        const { view, tool } = findTool(gateway, target)
-        return view.handle(localCall(METHOD.toolsCall, { name: tool, arguments: args }))
+      await withRuntime(options, async ({ gateway }) => {
+        const { server, view, tool } = findTool(gateway, target)
+        const answer = await view.handle(localCall(METHOD.toolsCall, { name: tool, arguments: args }))
+        show(answer, server, options.json === true)
       })
-      show(answer, options.json === true)
     })
 }
 
 /** Splits at the dot after the longest server name that fits: both names may hold dots themselves. */
-function findTool(gateway: Gateway, target: string): { view: View; tool: string } {
+function findTool(gateway: Gateway, target: string): { server: string; view: View; tool: string } {
   const fits = gateway.members
     .map((member) => member.name)
     .filter((name) => target.startsWith(`${name}.`))
     .sort((a, b) => b.length - a.length)
   const [server] = fits
   const view = server === undefined ? undefined : gateway.only(server)
+  if (!target.includes('.') || target === `${server}.`) {
+    throw new McpxError('USAGE', `"${target}" names no tool: write <server>.<tool>, as mcpx tools does.`)
+  }
   if (server === undefined || view === undefined) {
-    if (!target.includes('.'))
-      throw new McpxError('USAGE', `"${target}" names no tool: write <server>.<tool>, as mcpx tools does.`)
     throw unknownServer(target.slice(0, target.indexOf('.')), gateway)
   }
-  return { view, tool: target.slice(server.length + 1) }
+  return { server, view, tool: target.slice(server.length + 1) }
 }
 
 function parseArguments(json: string | undefined): JsonObject {
@@ -61,11 +62,11 @@ function parseArguments(json: string | undefined): JsonObject {
   throw new McpxError('INPUT_NOT_JSON', 'The arguments must be a JSON object like \'{"path": "README.md"}\'.')
 }
 
-function show(answer: Answer, json: boolean): void {
+function show(answer: Answer, server: string, json: boolean): void {
   if (json) printJson('result' in answer ? answer.result : { error: answer.error })
   if ('error' in answer) {
-    if (!json)
-      process.stderr.write(`The server answered with error ${answer.error.code}: ${answer.error.message}\n`)
+    const { code, message } = answer.error
+    if (!json) process.stderr.write(`Server "${server}" answered with error ${code}: ${message}\n`)
     process.exitCode = 1
     return
   }

@@ -1,12 +1,15 @@
 import type { Command } from 'commander'
-import { listen, reportServers } from '../../http/index.ts'
-import type { ServerReport } from '../../http/index.ts'
+import { EventLog, listen, listenSocket, reportServers, unknownServer } from '../../http/index.ts'
+import type { Listener, ServerReport, SocketListener } from '../../http/index.ts'
+import type { PoolEvent } from '../../pool/index.ts'
 import { LOCAL_USER } from '../../endpoint/index.ts'
 import { systemClock } from '../../transport/index.ts'
+import { findDaemon, leaveRecord, socketPath } from '../daemon-record.ts'
 import { print, styled, table } from '../output.ts'
-import { createRuntime, endpointLimits, MCPX_INFO } from '../runtime.ts'
+import { createRuntime, endpointLimits, endpointOptions, MCPX_INFO } from '../runtime.ts'
 import type { Runtime } from '../runtime.ts'
 import { VERSION } from '../version.ts'
+import { preferenceSource } from './preference-source.ts'
 import { settingFlags, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
 
@@ -32,8 +35,10 @@ export function addDaemon(program: Command): void {
 }
 
 async function run(runtime: Runtime, json: boolean): Promise<void> {
-  const { gateway, settings, log, config } = runtime
+  const { gateway, settings, log, pool } = runtime
   const told = stopSignal()
+  const events = new EventLog()
+  pool.onEvent((event) => publish(events, event))
   const listener = await listen({
     host: settings.get('http.host'),
     port: settings.get('http.port'),
@@ -44,11 +49,59 @@ async function run(runtime: Runtime, json: boolean): Promise<void> {
     preferenceSource: (server) => preferenceSource(runtime, server),
     version: VERSION,
     clock: systemClock,
-    gateway,
-    log,
+    ...{ gateway, log, settings, events },
   })
-  const mcp = `${listener.url}/mcp`
-  if (json) print(JSON.stringify({ mcp, v1: `${listener.url}/v1`, pid: process.pid }))
+  const opened: Opened = { listener }
+  try {
+    await beFound(runtime, opened)
+    announce(runtime, listener.url, json)
+    const signal = await told
+    log.info('stopping', { signal })
+  } finally {
+    opened.forget?.()
+    await Promise.all([opened.socket?.close(), listener.close('mcpx is stopping')])
+  }
+}
+
+interface Opened {
+  readonly listener: Listener
+  socket?: SocketListener
+  forget?: () => void
+}
+
+/** Opens the socket for `mcpx serve` and leaves word for the other commands. A second daemon of one configuration does neither. */
+async function beFound(runtime: Runtime, opened: Opened): Promise<void> {
+  const { config, gateway, log } = runtime
+  const other = findDaemon(config.path)
+  if (other !== undefined && other.pid !== process.pid) {
+    log.warn('another daemon serves this configuration; commands go on talking to that one', {
+      pid: other.pid,
+      url: other.url,
+    })
+    return
+  }
+  const socket = socketPath(config.path)
+  opened.socket = await listenSocket({
+    path: socket,
+    version: VERSION,
+    endpointFor: (server) => {
+      const view = server === undefined ? gateway.merged : gateway.only(server)
+      if (view === undefined) throw unknownServer(server ?? '', gateway)
+      return endpointOptions(runtime, view)
+    },
+  })
+  opened.forget = await leaveRecord({
+    pid: process.pid,
+    url: opened.listener.url,
+    socket,
+    version: VERSION,
+    config: config.path,
+  })
+}
+
+function announce({ gateway, config }: Runtime, url: string, json: boolean): void {
+  const mcp = `${url}/mcp`
+  if (json) print(JSON.stringify({ mcp, v1: `${url}/v1`, pid: process.pid }))
   else
     print(
       `mcpx ${VERSION} serves ${gateway.members.length} servers of ${config.path} at ${styled('bold', mcp)}`,
@@ -63,16 +116,39 @@ async function run(runtime: Runtime, json: boolean): Promise<void> {
     ),
   )
   if (!json) void warm.then(() => print(welcome(reportServers(gateway), mcp)))
-  const signal = await told
-  log.info('stopping', { signal })
-  await listener.close('mcpx is stopping')
 }
 
-/** Where a server's preference comes from: its own key, or the layer of the setting. */
-function preferenceSource({ config, settings }: Runtime, server: string): string {
-  if (config.servers.get(server)?.protocol !== undefined) return `server (${config.path})`
-  const { source, detail } = settings.explain('upstream.protocol')
-  return detail === undefined ? source : `${source} (${detail})`
+function publish(events: EventLog, event: PoolEvent): void {
+  const { server } = event
+  switch (event.kind) {
+    case 'start': {
+      const { era, revision, source, transport } = event.connection.verdict
+      return events.publish('server.start', {
+        server,
+        lane: event.lane,
+        era,
+        revision,
+        eraSource: source,
+        transport,
+        ms: event.ms,
+      })
+    }
+    case 'start-failed': {
+      const { code, message } = event.error
+      return events.publish('server.start', {
+        server,
+        lane: event.lane,
+        error: { code, message },
+        ms: event.ms,
+      })
+    }
+    case 'stop':
+      return events.publish('server.stop', { server, lane: event.lane, reason: event.reason })
+    case 'era-stale':
+      return events.publish('server.era.stale', { server, was: event.was ?? null, revision: event.now })
+    case 'notification':
+      return undefined
+  }
 }
 
 /** The first signal asks for an orderly end; the second one ends at once, and the guardian ends what is left. */
