@@ -122,15 +122,15 @@ function specOf(definition: ServerDefinition, config: ConfigFile, settings: Sett
   return {
     ...{ name, scope, start, target, transport },
     digest: createHash('sha256').update(canonicalDefinition(definition)).digest('hex'),
-    max: scope === 'global' ? 1 : INSTANCES,
-    min: 0,
+    max: definition.max ?? (scope === 'global' ? 1 : INSTANCES),
+    min: definition.min ?? (start === 'eager' ? 1 : 0),
     tuning: () => ({
       preference: definition.protocol ?? settings.get('upstream.protocol'),
       probeTimeout: definition.probeTimeout ?? settings.get('upstream.probeTimeout'),
       startTimeout: definition.startTimeout ?? settings.get('upstream.startTimeout'),
       callTimeout: definition.callTimeout ?? settings.get('upstream.callTimeout'),
       callTimeoutMax: settings.get('upstream.callTimeoutMax'),
-      idleTimeout: settings.get('pool.idleTimeout'),
+      idleTimeout: definition.idleTimeout ?? settings.get('pool.idleTimeout'),
     }),
   }
 }

@@ -3,7 +3,7 @@ import { canonicalJson, isObject, nearest } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import type { Preference } from './preference.ts'
 import { SETTINGS } from './settings.ts'
-import { boolean, choice, refusal, stringMap, strings, text } from './value-type.ts'
+import { boolean, choice, integer, refusal, stringMap, strings, text } from './value-type.ts'
 import type { ValueType } from './value-type.ts'
 
 /** How to reach a server, as the file has it: `${…}` is not expanded. */
@@ -42,6 +42,11 @@ export interface ServerDefinition {
   readonly prefix: string | undefined
   readonly scope: 'global' | 'principal' | 'session' | 'call'
   readonly start: 'lazy' | 'eager'
+  /** Instances at once, and those that idleness never ends; undefined where the scope and `start` decide. */
+  readonly max: number | undefined
+  readonly min: number | undefined
+  /** Overrides `pool.idleTimeout`, in milliseconds. */
+  readonly idleTimeout: number | undefined
 }
 
 /** Patterns with `*`. No `include` means every tool; `exclude` wins. */
@@ -119,6 +124,9 @@ export const SERVER_KEYS = {
     choice(['lazy', 'eager']),
     'Whether the server starts when it is first needed or with the daemon.',
   ),
+  max: key(integer(1, 1_000), 'Instances of the server at once, in each lane.'),
+  min: key(integer(0, 1_000), 'Instances that are kept running when nothing uses them.'),
+  idleTimeout: key(SETTINGS['pool.idleTimeout'].type, 'Overrides `pool.idleTimeout` for this server.'),
 } as const satisfies Record<string, ServerKey<unknown>>
 
 /** Keys of hosts that mcpx has no use for. `timeout` is one: hosts disagree whether it is seconds or milliseconds. */
@@ -175,6 +183,9 @@ export function readServer(name: string, given: unknown, report: Report): Server
     prefix: values.prefix,
     scope: values.scope ?? 'global',
     start: values.start ?? 'lazy',
+    max: values.max,
+    min: values.min,
+    idleTimeout: values.idleTimeout,
   }
 }
 

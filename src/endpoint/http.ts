@@ -5,7 +5,7 @@ import { classifyInbound } from '../era/index.ts'
 import { ERRORS, eraOfDate, HEADERS, METHOD, newest, revision } from '../spec/index.ts'
 import { shapeOf } from '../wire/index.ts'
 import type { Id, RpcError, RpcMessage, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
-import { answerPreflight, refusedAccess } from './access.ts'
+import { answerPreflight, corsHeaders, refusedAccess } from './access.ts'
 import { readBody } from './body.ts'
 import { callerOf, strangerOf } from './caller.ts'
 import type { EndpointOptions } from './contract.ts'
@@ -13,7 +13,7 @@ import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
 import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
 import { answerModern } from './modern.ts'
-import { refusal, unread } from './refusals.ts'
+import { namesModern, refusal, unread } from './refusals.ts'
 import { accepts, KeepAlive, Reply } from './reply.ts'
 import { Sessions } from './sessions.ts'
 import type { Session } from './sessions.ts'
@@ -62,6 +62,7 @@ export class HttpEndpoint {
   async #handle(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<void> {
     const refused = refusedAccess(request, this.#options.access)
     if (refused !== undefined) return reply.end(unread(request, ERRORS.invalidRequest, refused), 403)
+    reply.setHeaders(corsHeaders(request))
     switch (request.method) {
       case 'POST':
         return this.#post(request, response, reply)
@@ -124,11 +125,15 @@ export class HttpEndpoint {
         400,
       )
     }
-    if (shape.kind === 'response') {
-      // Nothing is asked of legacy clients yet, so an answer can only be a mistake; legacy servers take them in silence.
-      return reply.endEmpty(202)
-    }
     const session = this.#sessionOf(request)
+    if (shape.kind === 'response') {
+      // Nothing is asked of legacy clients, so an answer can only be a mistake; legacy servers take them in silence.
+      if (session !== undefined || !namesModern(request)) return reply.endEmpty(202)
+      return reply.end(
+        unread(request, ERRORS.invalidRequest, 'Invalid request: nobody waits for a response'),
+        400,
+      )
+    }
     const headers = { joined: request.headers, raw: request.rawHeaders }
     const { era } = classifyInbound(shape.message, headers, session !== undefined)
     if (shape.kind === 'notification') {

@@ -7,9 +7,13 @@ import type { Id, RpcResponse } from '../wire/index.ts'
  * version header can tell them apart here.
  */
 export function unread(request: IncomingMessage, code: number, message: string): RpcResponse {
+  return { jsonrpc: '2.0', ...(namesModern(request) ? {} : { id: null }), error: { code, message } }
+}
+
+/** Whether the version header names a modern revision, known or not. */
+export function namesModern(request: IncomingMessage): boolean {
   const version = request.headers[HEADERS.protocolVersion.toLowerCase()]
-  const modern = typeof version === 'string' && eraOfDate(version) === 'modern'
-  return { jsonrpc: '2.0', ...(modern ? {} : { id: null }), error: { code, message } }
+  return typeof version === 'string' && eraOfDate(version) === 'modern'
 }
 
 /** A JSON-RPC error, with a null id where there is none to repeat. */

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../base/index.ts'
 import { formatComment, formatSse } from '../wire/index.ts'
 import type { RpcMessage } from '../wire/index.ts'
-import { corsHeaders } from './access.ts'
 
 const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -14,7 +13,7 @@ const STREAM_HEADERS = {
 
 export class Reply {
   readonly #response: ServerResponse
-  readonly #headers: Record<string, string>
+  readonly #headers: Record<string, string> = {}
   readonly #mayStream: boolean
   #streaming = false
   /** When something was last sent, in ms since the epoch. */
@@ -22,7 +21,6 @@ export class Reply {
 
   constructor(request: IncomingMessage, response: ServerResponse, now: number) {
     this.#response = response
-    this.#headers = request.headers.origin === undefined ? {} : corsHeaders(request)
     this.#mayStream = accepts(request, 'text/event-stream')
     this.lastSent = now
   }
@@ -33,6 +31,10 @@ export class Reply {
 
   setHeader(name: string, value: string): void {
     this.#headers[name] = value
+  }
+
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    Object.assign(this.#headers, headers)
   }
 
   /** Sends a message ahead of the answer; the reply is a stream from then on. Dropped where the client takes no stream. */

@@ -48,6 +48,8 @@ class Pipe {
       input.once('end', resolve)
       input.once('close', resolve)
       input.once('error', () => resolve())
+      // A stream that somebody paused before does not start by having a listener.
+      input.resume()
     })
     await this.#drain()
   }

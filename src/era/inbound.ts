@@ -87,7 +87,7 @@ export function markerOf(message: RpcRequest | RpcNotification): string | undefi
 }
 
 /** A method that the revision in use does not have: 404 in the modern era, so that intermediaries see it. */
-export function unknownMethod(method: string): Refusal {
+function unknownMethod(method: string): Refusal {
   return { status: 404, error: { code: ERRORS.methodNotFound, message: `Method not found: ${clip(method)}` } }
 }
 

@@ -1,5 +1,5 @@
 // Which era an upstream speaks (the probe) and which era a message from a client belongs to (inbound).
-export { checkModern, classifyInbound, markerOf, unknownMethod } from './inbound.ts'
+export { checkModern, classifyInbound, markerOf } from './inbound.ts'
 export type { Classification, InboundHeaders, Refusal } from './inbound.ts'
 export { describeClose, stderrOf } from './probe-errors.ts'
 export { advance, createProbe } from './probe.ts'

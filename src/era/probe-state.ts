@@ -37,8 +37,9 @@ export interface Step {
 export interface Refusal {
   readonly why: string
   readonly answer: string
-  readonly status: number | undefined
   readonly bare: boolean
+  /** What came is no answer at all, so that the question may have been taken as well. */
+  readonly unclear: boolean
 }
 
 /** Where both questions stand on a channel that was just opened. */

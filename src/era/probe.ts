@@ -109,8 +109,8 @@ function onDiscover(state: ProbeState, answer: Answer): Step {
       return onRefused(state, 'discover', {
         why: reading.why,
         answer: describeAnswer(answer),
-        status: undefined,
         bare: false,
+        unclear: false,
       })
   }
 }
@@ -122,6 +122,7 @@ function onModern(state: ProbeState, reading: DiscoverReading & { kind: 'modern'
     const waiting: ProbeState = { ...state, phase: 'confirming', found }
     return { state: waiting, effects: [startTimer('confirm', state.plan.probeTimeout)] }
   }
+  if (state.transport === 'stdio' && state.progress.initialize === 'answered') return reopenModern(state)
   return settle(state, 'modern', found)
 }
 
@@ -140,8 +141,8 @@ function onInitialize(state: ProbeState, answer: Answer): Step {
     return onRefused(modern ? knownModern(state) : state, 'initialize', {
       why,
       answer: describeAnswer(answer),
-      status: undefined,
       bare: false,
+      unclear: false,
     })
   }
   const version = answer.result['protocolVersion']
@@ -162,7 +163,10 @@ function onInitialize(state: ProbeState, answer: Answer): Step {
 function onRefused(state: ProbeState, question: Question, refusal: Refusal): Step {
   const other: Question = question === 'discover' ? 'initialize' : 'discover'
   const refused = doubting(
-    { ...progressed(state, question, 'refused'), refusals: { ...state.refusals, [question]: refusal } },
+    {
+      ...progressed(state, question, refusal.unclear ? 'answered' : 'refused'),
+      refusals: { ...state.refusals, [question]: refusal },
+    },
     question,
   )
   if (refused.progress[other] === 'pending') return stay(refused)
@@ -184,15 +188,15 @@ function onFailed(state: ProbeState, event: ProbeEvent & { kind: 'failed' }): St
       return onRefused(state, question, {
         why: reading.why,
         answer: reading.why,
-        status: statusOf(event.failure),
         bare: reading.bare,
+        unclear: false,
       })
     case 'not-mcp':
       return onRefused(state, question, {
         why: reading.why,
         answer: reading.why,
-        status: undefined,
         bare: false,
+        unclear: true,
       })
     case 'auth':
       return fail(state, errors.authRequired(state, reading.status, reading.challenge))
@@ -289,8 +293,4 @@ function onLate(state: ProbeState, event: ProbeEvent): Step {
   // Where `initialize` is preferred, a server that also answers discover is driven as it should be.
   if (!modern || preferred(state) !== 'discover') return stay(late)
   return { state: late, effects: [{ kind: 'correct', era: 'modern', revision: reading.revision }] }
-}
-
-function statusOf(failure: SendFailure): number | undefined {
-  return failure.kind === 'status' ? failure.status : undefined
 }

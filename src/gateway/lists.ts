@@ -4,7 +4,7 @@ import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Connection, LeaseFor, Upstream } from '../pool/index.ts'
 import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
 import { raise, readParamHeaders } from '../wire/index.ts'
-import type { ParamHeader } from '../wire/index.ts'
+import type { Answer, ParamHeader } from '../wire/index.ts'
 
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
@@ -29,6 +29,13 @@ interface Kept {
   readonly list: List
   readonly connection: Connection
   readonly freshUntil: number
+}
+
+interface Walked {
+  readonly items: readonly JsonObject[]
+  readonly ttl: number
+  /** The one that the last page came over. */
+  readonly connection: Connection
 }
 
 interface Fetch {
@@ -121,60 +128,68 @@ export class ServerLists {
   }
 
   async #walk(kind: ListKind): Promise<List> {
+    const { capability } = LISTS[kind]
     const lease = await this.#upstream.lease(this.#who)
-    try {
-      const { connection } = lease
-      const { capability } = LISTS[kind]
-      const declared = connection.capabilities[capability]
-      const { items, ttl } =
-        declared === undefined ? { items: [], ttl: Infinity } : await this.#pages(connection, kind)
-      const list = this.#listOf(kind, items, connection)
-      const told = connection.verdict.era === 'legacy' && connection.verdict.transport === 'stdio'
-      const announced = told && isObject(declared) && declared['listChanged'] === true
-      this.#kept.set(kind, { list, connection, freshUntil: announced ? Infinity : this.#clock.now() + ttl })
-      return list
-    } finally {
-      lease.release()
-    }
+    const opened = lease.connection
+    lease.release()
+    const none = { items: [], ttl: Infinity, connection: opened }
+    const walked = opened.capabilities[capability] === undefined ? none : await this.#pages(opened, kind)
+    const { items, ttl, connection } = walked
+    const list = this.#listOf(kind, items, connection)
+    const declared = connection.capabilities[capability]
+    const told = connection.verdict.era === 'legacy' && connection.verdict.transport === 'stdio'
+    const announced = told && isObject(declared) && declared['listChanged'] === true
+    this.#kept.set(kind, { list, connection, freshUntil: announced ? Infinity : this.#clock.now() + ttl })
+    return list
   }
 
-  async #pages(connection: Connection, kind: ListKind): Promise<{ items: JsonObject[]; ttl: number }> {
+  async #pages(opened: Connection, kind: ListKind): Promise<Walked> {
     const { method } = LISTS[kind]
-    const items: JsonObject[] = []
     const seen = new Set<string>()
-    let cursor: string | undefined
+    let connection = opened
+    let items: JsonObject[] = []
     let ttl = Infinity
+    let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES; page++) {
-      const answer = await connection.request({
-        method,
-        params: cursor === undefined ? undefined : { cursor },
-      })
-      if ('error' in answer) {
-        const { code, message } = answer.error
-        // Servers declare resources and have no templates; anything else is no statement about the list.
-        if (code === ERRORS.methodNotFound) break
-        throw new McpxError(
-          'UPSTREAM_PROTOCOL',
-          `Server "${this.#upstream.name}" refused ${method} with ${code}: ${clip(message, 200)}`,
-        )
+      const params = cursor === undefined ? undefined : { cursor }
+      const served = await this.#upstream.request(this.#who, { method, params })
+      if (served.connection !== connection) {
+        // A cursor is good on the connection that gave it, so the walk begins again.
+        connection = served.connection
+        items = []
+        seen.clear()
+        if (cursor !== undefined) {
+          cursor = undefined
+          continue
+        }
       }
-      const result = raise(method, answer.result, connection.verdict.revision)
-      const member = methodIn(newest(), method)?.lists ?? kind
-      const part = result[member]
+      const result = this.#resultOf(served.answer, method, connection)
+      if (result === undefined) break
+      const part = result[methodIn(newest(), method)?.lists ?? kind]
       if (Array.isArray(part)) items.push(...part.filter(isObject))
       ttl = Math.min(ttl, typeof result['ttlMs'] === 'number' ? result['ttlMs'] : 0)
       const next = result['nextCursor']
       // The empty string ends a list for legacy servers and is a cursor like any other for modern ones.
       const more = typeof next === 'string' && (next !== '' || connection.verdict.era === 'modern')
-      if (!more) return { items, ttl }
+      if (!more) break
       if (seen.has(next)) {
         this.#warn('gave a cursor twice; its list ends there', { kind, cursor: clip(next) })
-        return { items, ttl }
+        break
       }
       seen.add(next)
       cursor = next
     }
-    return { items, ttl }
+    return { items, ttl, connection }
+  }
+
+  /** One page in the newest shape; undefined where the server has no such list. Throws for any other refusal. */
+  #resultOf(answer: Answer, method: string, connection: Connection): JsonObject | undefined {
+    if ('result' in answer) return raise(method, answer.result, connection.verdict.revision)
+    const { code, message } = answer.error
+    // Servers declare resources and have no templates; anything else is no statement about the list.
+    if (code === ERRORS.methodNotFound) return undefined
+    const text = `Server "${this.#upstream.name}" refused ${method} with ${code}: ${clip(message, 200)}`
+    throw new McpxError('UPSTREAM_PROTOCOL', text, { data: { error: answer.error } })
   }
 
   #listOf(kind: ListKind, items: readonly JsonObject[], connection: Connection): List {

@@ -64,22 +64,15 @@ export class Member {
 
   /** Runs a call's errand on this server and resolves with the answer in the newest shape. Rejects with an McpxError. */
   async run(call: Call, errand: Errand): Promise<Answer> {
-    const { caller, cancellation } = call
-    const lease = await this.upstream.lease(caller, cancellation)
-    try {
-      const { connection } = lease
-      const answer = await connection.request({
-        ...errand,
-        cancellation,
-        onNotification: call.wantsProgress ? (method, params) => call.notify(method, params) : undefined,
-      })
-      const spoken = connection.verdict.revision
-      if ('result' in answer) return { result: raise(errand.method, answer.result, spoken) }
-      if (HOP_ERRORS.has(answer.error.code)) throw this.#hopError(errand.method, answer.error)
-      return { error: raiseError(answer.error, spoken, { method: errand.method, uri: uriOf(errand.params) }) }
-    } finally {
-      lease.release()
-    }
+    const { answer, connection } = await this.upstream.request(call.caller, {
+      ...errand,
+      cancellation: call.cancellation,
+      onNotification: call.wantsProgress ? (method, params) => call.notify(method, params) : undefined,
+    })
+    const spoken = connection.verdict.revision
+    if ('result' in answer) return { result: raise(errand.method, answer.result, spoken) }
+    if (HOP_ERRORS.has(answer.error.code)) throw this.#hopError(errand.method, answer.error)
+    return { error: raiseError(answer.error, spoken, { method: errand.method, uri: uriOf(errand.params) }) }
   }
 
   /** The capabilities that the server declared, opening it where it is not open yet. Rejects with the start's McpxError. */

@@ -12,7 +12,7 @@ const UNSAFE = /[^A-Za-z0-9_-]/g
  * or others than letters, digits, `_` and `-`) is replaced and shortened, with a hash of the whole that keeps it apart.
  */
 export function publicName(prefix: string, name: string): string {
-  const whole = `${prefix}${SEPARATOR}${name}`
+  const whole = leadOf(prefix) + name
   const safe = whole.replace(UNSAFE, '_')
   if (safe === whole && whole.length <= MAX_LENGTH) return whole
   const hash = hashOf(whole)
@@ -21,11 +21,16 @@ export function publicName(prefix: string, name: string): string {
 
 /** The part of a public name after a server's prefix, or undefined where the name is not one of that server's. */
 export function afterPrefix(prefix: string, name: string): string | undefined {
-  const lead = prefix + SEPARATOR
+  const lead = leadOf(prefix)
   return name.startsWith(lead) ? name.slice(lead.length) : undefined
 }
 
-/** A stable 53-bit hash in base 36. Not for secrets: it only keeps shortened names apart. */
+/** Whether a public name may be one that was made safe or shortened, and so says too little of the server's own name. */
+export function mayBeShortened(name: string): boolean {
+  return /_[0-9a-z]{11}$/.test(name)
+}
+
+/** A stable 53-bit hash as 11 digits in base 36. Not for secrets: it only keeps shortened names apart. */
 export function hashOf(text: string): string {
   let high = 0xdeadbeef
   let low = 0x41c6ce57
@@ -36,5 +41,10 @@ export function hashOf(text: string): string {
   }
   high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
   low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
-  return (4294967296 * (2097151 & low) + (high >>> 0)).toString(36)
+  return (4294967296 * (2097151 & low) + (high >>> 0)).toString(36).padStart(11, '0')
+}
+
+/** Without a prefix, names stand as the server gave them. */
+function leadOf(prefix: string): string {
+  return prefix === '' ? '' : prefix + SEPARATOR
 }

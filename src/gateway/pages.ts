@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/index.ts'
 import { hashOf } from './names.ts'
 
 /** Items in one page of a list that mcpx serves. */
-export const PAGE_SIZE = 250
+const PAGE_SIZE = 250
 
 export interface Page {
   readonly items: readonly JsonObject[]

@@ -9,7 +9,7 @@ import { gather } from './gather.ts'
 import { LISTS } from './lists.ts'
 import type { ListKind } from './lists.ts'
 import type { Member } from './member.ts'
-import { afterPrefix } from './names.ts'
+import { afterPrefix, mayBeShortened } from './names.ts'
 import type { Naming } from './names.ts'
 import { pageOf } from './pages.ts'
 import { ResourceRoutes } from './resource-routes.ts'
@@ -21,6 +21,14 @@ export interface ViewOptions {
   readonly patience: () => number
   readonly clock: Clock
   readonly log: Log
+}
+
+type NamedList = 'tools' | 'prompts'
+
+/** Which server a public name belongs to, and what that server calls it. */
+interface Route {
+  readonly member: Member
+  readonly native: string
 }
 
 type Handler = (view: View, call: Call) => Promise<Answer>
@@ -119,14 +127,34 @@ export class View implements CallHandler {
   async callTool(call: Call): Promise<Answer> {
     const { member, native } = await this.#byName('tools', call)
     if (!member.allows(native)) throw unknown('tools', call.params?.['name'], [])
-    const lists = member.lists(call.caller.principal)
-    const tool = lists.known('tools')?.byKey.get(native)
     const params = renamed(call.params, native)
-    const headers =
-      tool === undefined ? undefined : paramHeadersOf(lists.paramHeaders(tool), params['arguments'])
-    const answer = await member.run(call, { method: call.method, params, headers })
+    const run = async (): Promise<Answer> => {
+      const headers = await this.#paramHeaders(member, call.caller.principal, params)
+      return member.run(call, { method: call.method, params, headers })
+    }
+    const answer = await run().catch(async (error: unknown) => {
+      if (!isHeaderMismatch(error)) throw error
+      // The tool's annotations changed since it was listed; the server refused before it ran anything.
+      const lists = member.lists(call.caller.principal)
+      lists.invalidate('tools')
+      await lists.get('tools')
+      return run()
+    })
     if (this.single === undefined) this.#routes.learn(member, answer)
     return answer
+  }
+
+  /** The headers that repeat a call's parameters. On a pipe there are none, and nothing needs to be known of the tool. */
+  async #paramHeaders(
+    member: Member,
+    principal: string,
+    params: JsonObject,
+  ): Promise<Record<string, string> | undefined> {
+    if (member.upstream.spec.transport === 'stdio') return undefined
+    const lists = member.lists(principal)
+    const list = lists.known('tools') ?? (await lists.within('tools', this.#options.patience())).list
+    const tool = list?.byKey.get(String(params['name']))
+    return tool === undefined ? undefined : paramHeadersOf(lists.paramHeaders(tool), params['arguments'])
   }
 
   async getPrompt(call: Call): Promise<Answer> {
@@ -158,42 +186,40 @@ export class View implements CallHandler {
     })
   }
 
-  /** Which server a public name belongs to, and what that server calls it. */
-  async #byName(
-    kind: 'tools' | 'prompts',
-    call: Pick<Call, 'params' | 'caller'>,
-  ): Promise<{ member: Member; native: string }> {
+  async #byName(kind: NamedList, call: Pick<Call, 'params' | 'caller'>): Promise<Route> {
     const name = call.params?.['name']
     if (typeof name !== 'string') throw unknown(kind, name, [])
     if (this.single !== undefined) return { member: this.single, native: name }
     const { principal } = call.caller
-    if (this.#options.naming === 'prefix') {
-      // A server's name may itself hold the separator, so the longest prefix that fits is the one that was meant.
-      const owners = this.members.filter((member) => afterPrefix(member.prefix, name) !== undefined)
-      const owner = owners.sort((a, b) => b.prefix.length - a.prefix.length)[0]
-      const native = owner && afterPrefix(owner.prefix, name)
-      if (owner !== undefined && native !== undefined && owner.publicName(native) === name)
-        return { member: owner, native }
+    const marked = this.#options.naming === 'prefix' ? byPrefix(this.members, name) : undefined
+    if (marked !== undefined) {
+      const listed = marked.member.lists(principal).known(kind)?.byKey.has(marked.native) === true
+      if (listed || !mayBeShortened(name)) return marked
     }
-    return this.#lookUp(kind, name, principal)
+    const { found, known } = await this.#lookUp(kind, name, principal)
+    const route = found ?? marked
+    if (route === undefined) throw unknown(kind, name, known)
+    return route
   }
 
-  /** Names that were shortened, or that no prefix marks, are found in the lists. */
+  /** Names that were shortened, or that no prefix marks, are found in the lists. `known` has all names that are in them. */
   async #lookUp(
-    kind: 'tools' | 'prompts',
+    kind: NamedList,
     name: string,
     principal: string,
-  ): Promise<{ member: Member; native: string }> {
-    const known: string[] = []
-    for (const member of this.members) {
-      const { list } = await member.lists(principal).within(kind, this.#options.patience())
-      for (const native of list?.byKey.keys() ?? []) {
-        const shown = this.#shown(member, native)
-        if (shown === name) return { member, native }
-        known.push(shown)
-      }
+  ): Promise<{ found: Route | undefined; known: readonly string[] }> {
+    const patience = this.#options.patience()
+    const lists = await Promise.all(
+      this.members.map(async (member) => {
+        const { list } = await member.lists(principal).within(kind, patience)
+        return [...(list?.byKey.keys() ?? [])].map((native) => ({ member, native }))
+      }),
+    )
+    const routes = lists.flat()
+    return {
+      found: routes.find(({ member, native }) => this.#shown(member, native) === name),
+      known: routes.map(({ member, native }) => this.#shown(member, native)),
     }
-    throw unknown(kind, name, known)
   }
 
   #shown(member: Member, native: string): string {
@@ -208,6 +234,20 @@ export class View implements CallHandler {
   }
 }
 
+/** What a prefix says. A prefix may itself hold the separator, so the longest one that fits is the one that was meant. */
+function byPrefix(members: readonly Member[], name: string): Route | undefined {
+  const routes = members.flatMap((member) => {
+    const native = afterPrefix(member.prefix, name)
+    return native !== undefined && member.publicName(native) === name ? [{ member, native }] : []
+  })
+  return routes.sort((a, b) => b.member.prefix.length - a.member.prefix.length)[0]
+}
+
+function isHeaderMismatch(error: unknown): boolean {
+  const said = error instanceof McpxError ? error.data['error'] : undefined
+  return isObject(said) && said['code'] === ERRORS.headerMismatch
+}
+
 function renamed(params: JsonObject | undefined, name: string): JsonObject {
   return params !== undefined && params['name'] === name ? params : { ...params, name }
 }
@@ -219,7 +259,7 @@ function unique(items: readonly JsonObject[], key: string): JsonObject[] {
   return [...byKey.values()]
 }
 
-function unknown(kind: 'tools' | 'prompts', name: unknown, known: readonly string[]): McpxError {
+function unknown(kind: NamedList, name: unknown, known: readonly string[]): McpxError {
   const [code, noun] =
     kind === 'tools' ? (['TOOL_UNKNOWN', 'tool'] as const) : (['PROMPT_UNKNOWN', 'prompt'] as const)
   if (typeof name !== 'string') return new McpxError(code, `Unknown ${noun}: params.name must be a string`)

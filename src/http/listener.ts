@@ -3,10 +3,11 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import { McpxError } from '../base/index.ts'
+import { FAILURES, McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
-import { HttpEndpoint, refusedAccess } from '../endpoint/index.ts'
+import { HttpEndpoint, refusedAccess, unread } from '../endpoint/index.ts'
 import type { EndpointLimits, EndpointOptions } from '../endpoint/index.ts'
+import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { sendProblem } from './problem.ts'
 import { unknownServer } from './unknown-server.ts'
@@ -58,8 +59,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const name = serverNameOf(request.url ?? '')
     if (name === undefined) return false
     const endpoint = name === '' ? merged : single.get(name)
-    if (endpoint === undefined) refuseUnknown(response, unknownServer(name, gateway))
-    else void endpoint.handle(request, response)
+    if (endpoint !== undefined) void endpoint.handle(request, response)
+    else refuse(request, response, refusedAccess(request, access) ?? unknownServer(name, gateway))
     return true
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -105,9 +106,14 @@ function restApp(first: (request: IncomingMessage, response: ServerResponse) => 
   })
 }
 
-function refuseUnknown(response: ServerResponse, error: McpxError): void {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32602, message: error.message } })
-  response.writeHead(404, { 'Content-Type': 'application/json' }).end(body)
+/** Answers where there is no endpoint. Who may not come in is not told which servers there are. */
+function refuse(request: IncomingMessage, response: ServerResponse, why: string | McpxError): void {
+  const [status, code, message] =
+    typeof why === 'string'
+      ? [403, ERRORS.invalidRequest, why]
+      : [FAILURES[why.code].http, FAILURES[why.code].rpc, why.message]
+  const body = JSON.stringify(unread(request, code, message))
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
 }
 
 async function close(

@@ -28,7 +28,8 @@ export async function listenSocket(options: SocketOptions): Promise<SocketListen
   const isPipe = path.startsWith('\\\\')
   if (!isPipe) await unlink(path).catch(() => {})
   const open = new Set<Socket>()
-  const server = createServer((socket) => {
+  // A host that has closed its end still reads the answers to what is in flight.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     // A host that is killed resets its end; the pipe's own end shows that.

@@ -155,8 +155,7 @@ export class Connection implements ChannelListener {
 
   onClosed(reason: CloseReason): void {
     this.#closed = reason
-    const error = this.#closedError(reason)
-    for (const id of [...this.#pending.keys()]) this.#reject(id, error)
+    for (const [id, { request }] of this.#pending) this.#reject(id, this.#closedError(reason, request.method))
     this.#deadlines.stop()
     this.#options.onClosed(reason)
   }
@@ -258,12 +257,13 @@ export class Connection implements ChannelListener {
     )
   }
 
-  #closedError(reason: CloseReason): McpxError {
+  /** `running` is the method of a request that had been sent: it may have run. */
+  #closedError(reason: CloseReason, running?: string): McpxError {
     const { server } = this.#options
-    return new McpxError(
-      'UPSTREAM_CLOSED',
-      `Server "${server}" ${describeClose(reason)}.${stderrOf(reason)}`,
-      { data: { reason } },
-    )
+    const lost = running === undefined ? '' : ` while it was asked ${running}, which may have run`
+    const text = `Server "${server}" ${describeClose(reason)}${lost}.${stderrOf(reason)}`
+    return new McpxError('UPSTREAM_CLOSED', text, {
+      data: { reason, ran: running === undefined ? 'no' : 'unknown' },
+    })
   }
 }

@@ -4,7 +4,8 @@ import type { Timer } from '../base/index.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
 import type { Connection } from './connection.ts'
 
-export type InstanceState = 'waiting' | 'starting' | 'ready' | 'closing' | 'closed'
+/** `leaving` takes no new leases and closes with its last one. */
+export type InstanceState = 'waiting' | 'starting' | 'ready' | 'leaving' | 'closing' | 'closed'
 
 /** A caller's hold on an instance. Released once; an instance without leases may be ended. */
 export interface Lease {
@@ -52,7 +53,7 @@ export class Instance {
 
   /** Whether new leases may be taken. */
   get usable(): boolean {
-    return this.state !== 'closing' && this.state !== 'closed'
+    return this.state !== 'leaving' && this.state !== 'closing' && this.state !== 'closed'
   }
 
   /**
@@ -84,6 +85,13 @@ export class Instance {
   close(reason: string): Promise<void> {
     this.#closing ??= this.#close(reason)
     return this.#closing
+  }
+
+  /** Takes no new leases from now on; those that are held may finish. */
+  leave(): void {
+    if (this.state !== 'ready') return
+    this.idleTimer?.cancel()
+    this.state = 'leaving'
   }
 
   /** The connection closed by itself. */

@@ -30,6 +30,8 @@ export class Lane {
   readonly circuit: Circuit
   readonly #options: LaneOptions
   readonly #instances = new Set<Instance>()
+  /** Out of use, and open only for the leases that are still held; they take no place. */
+  readonly #leaving = new Set<Instance>()
   readonly #waiters = new Set<Waiter>()
   #stopped: string | undefined
 
@@ -56,7 +58,7 @@ export class Lane {
 
   /** Ends every instance; those who come later start fresh ones. */
   async close(reason: string): Promise<void> {
-    await Promise.all([...this.#instances].map((instance) => instance.close(reason)))
+    await Promise.all([...this.#instances, ...this.#leaving].map((instance) => instance.close(reason)))
   }
 
   /** Ends everything for good. */
@@ -66,9 +68,21 @@ export class Lane {
     await this.close(reason)
   }
 
+  /** Takes a connection out of use: later calls get another one, and it is closed when its last lease is given back. */
+  leave(connection: Connection): void {
+    const instance = this.instances.find((candidate) => candidate.connection === connection)
+    if (instance?.state !== 'ready') return
+    instance.leave()
+    this.#instances.delete(instance)
+    this.#leaving.add(instance)
+    this.#wake()
+  }
+
   /** Takes an instance out whose connection closed. */
   lost(connection: Connection, error: McpxError): void {
-    const instance = this.instances.find((candidate) => candidate.connection === connection)
+    const instance = [...this.#instances, ...this.#leaving].find(
+      (candidate) => candidate.connection === connection,
+    )
     if (instance === undefined) return
     // A server that ended before anything was asked of it is no better than one that did not start. One that a call ended
     // may be what another call needs.
@@ -117,8 +131,9 @@ export class Lane {
         this.#wake()
       },
       onIdle: (instance) => {
-        if (instance.state === 'closed') this.#instances.delete(instance)
+        if (instance.state === 'closed') this.#forget(instance)
         else if (instance.state === 'ready') this.#rest(instance)
+        else if (instance.state === 'leaving') void this.#retire(instance, 'it is out of use')
         this.#wake()
       },
     }
@@ -148,8 +163,13 @@ export class Lane {
 
   async #retire(instance: Instance, reason: string): Promise<void> {
     await instance.close(reason)
-    this.#instances.delete(instance)
+    this.#forget(instance)
     this.#wake()
+  }
+
+  #forget(instance: Instance): void {
+    this.#instances.delete(instance)
+    this.#leaving.delete(instance)
   }
 
   #turn(key: string, cancellation: Cancellation | undefined): Promise<Lease> {

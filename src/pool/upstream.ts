@@ -5,16 +5,18 @@ import { describeClose, stderrOf } from '../era/index.ts'
 import type { EraMemory, EraRecord } from '../era/index.ts'
 import { eraOf } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
-import type { CloseReason, Dialer, RpcNotification } from '../wire/index.ts'
+import type { Answer, CloseReason, Dialer, RpcNotification } from '../wire/index.ts'
 import { connect, serverInfoOf } from './connect.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
-import type { Connection, Identity } from './connection.ts'
+import type { Connection, Identity, UpstreamRequest } from './connection.ts'
 import type { Instance, Lease } from './instance.ts'
 import { Lane } from './lane.ts'
 import type { Line } from './line.ts'
 import { planStart, recordOf } from './plan.ts'
 import type { LaneName } from './plan.ts'
 import type { ServerSpec } from './server-spec.ts'
+import { remedyFor } from './trouble.ts'
+import type { Remedy } from './trouble.ts'
 
 /** What the pool shares between all servers. */
 export interface Shared {
@@ -69,6 +71,18 @@ export interface LeaseFor {
   readonly session: string | undefined
   /** The caller's revision, undefined for calls that come from no client (the catalogue, REST): those are modern. */
   readonly revision: RevisionId | undefined
+}
+
+/** A server's answer, and the connection that it came over. */
+export interface Served {
+  readonly answer: Answer
+  readonly connection: Connection
+}
+
+interface Attempt {
+  readonly outcome: { readonly answer: Answer } | { readonly error: unknown }
+  readonly connection: Connection
+  readonly remedy: Remedy | undefined
 }
 
 /** What can be said of a server as a whole; its instances have states of their own. */
@@ -159,6 +173,19 @@ export class Upstream {
     }
   }
 
+  /**
+   * Sends a request over a leased connection and resolves with the server's answer. Where the outcome proves that the request
+   * did not run, or where it is safe to repeat, it is sent once more over another connection. Rejects with the McpxError of
+   * the start or of the request.
+   */
+  async request(who: LeaseFor, request: UpstreamRequest): Promise<Served> {
+    const first = await this.#attempt(who, request)
+    const again = first.remedy?.resend === true && request.cancellation?.reason === undefined
+    const { outcome, connection } = again ? await this.#attempt(who, request) : first
+    if ('error' in outcome) throw outcome.error
+    return { answer: outcome.answer, connection }
+  }
+
   /** Ends all instances; the next call starts fresh ones. */
   async restart(reason: string): Promise<void> {
     await Promise.all([this.#lanes.main.close(reason), this.#lanes.legacy.close(reason)])
@@ -166,6 +193,29 @@ export class Upstream {
 
   async stop(reason: string): Promise<void> {
     await Promise.all([this.#lanes.main.stop(reason), this.#lanes.legacy.stop(reason)])
+  }
+
+  async #attempt(who: LeaseFor, request: UpstreamRequest): Promise<Attempt> {
+    const lease = await this.lease(who, request.cancellation)
+    const { connection } = lease
+    try {
+      const outcome = await connection.request(request).then(
+        (answer) => ({ answer }),
+        (error: unknown) => ({ error }),
+      )
+      const remedy = remedyFor(outcome, connection.verdict, request.method)
+      if (remedy?.leave === true) for (const lane of Object.values(this.#lanes)) lane.leave(connection)
+      if (remedy?.doubt === true) this.#doubt()
+      return { outcome, connection, remedy }
+    } finally {
+      lease.release()
+    }
+  }
+
+  /** What is remembered is not believed at the next start. */
+  #doubt(): void {
+    const { record } = this
+    if (record !== undefined) this.#shared.eras.remember(this.spec.digest, { ...record, doubted: true })
   }
 
   #scopeKey(who: LeaseFor): string {

@@ -42,7 +42,7 @@ export function enveloped(params: JsonObject | undefined, envelope: Envelope): J
 }
 
 /** A copy of a `_meta` without the keys of the hop it came by. */
-export function withoutHopKeys(meta: unknown): JsonObject {
+function withoutHopKeys(meta: unknown): JsonObject {
   if (!isObject(meta)) return {}
   const copy = { ...meta }
   for (const key of HOP_KEYS) delete copy[key]

@@ -11,12 +11,12 @@ export type {
   Target,
   TransportKind,
 } from './channel.ts'
-export { enveloped, progressTokenOf, repeatingHeaders, withoutHopKeys } from './envelope.ts'
+export { enveloped, progressTokenOf, repeatingHeaders } from './envelope.ts'
 export type { Envelope } from './envelope.ts'
 export { decodeHeaderValue, encodeHeaderValue } from './header-codec.ts'
 export { lowerError, raiseError } from './error-shape.ts'
 export { lower, lowerCapabilities, lowerImplementation, lowerNotification } from './lower.ts'
-export { answerOf, isId, isRpcError, shapeOf } from './message.ts'
+export { answerOf, shapeOf } from './message.ts'
 export type {
   Answer,
   Id,

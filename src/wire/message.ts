@@ -74,7 +74,7 @@ export function isId(value: unknown): value is Id {
 }
 
 /** Whether a value is a JSON-RPC error object, `code` an integer and `message` a string. */
-export function isRpcError(value: unknown): value is RpcError {
+function isRpcError(value: unknown): value is RpcError {
   return isObject(value) && Number.isInteger(value['code']) && typeof value['message'] === 'string'
 }
 

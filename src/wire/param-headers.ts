@@ -55,7 +55,7 @@ export function paramHeadersOf(params: readonly ParamHeader[], args: unknown): R
 }
 
 /** The value at a path of property names, or undefined. */
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value
   for (const step of path) {
     if (!isObject(current) || !Object.hasOwn(current, step)) return undefined

@@ -5,7 +5,9 @@ import type { Workspace } from '../peers/workspace.ts'
 
 let workspace: Workspace
 beforeAll(async () => {
-  workspace = await openWorkspace({ mcpServers: { files: fixture('legacy-stdio'), 'a.b': fixture('legacy-stdio') } })
+  workspace = await openWorkspace({
+    mcpServers: { files: fixture('legacy-stdio'), 'a.b': fixture('legacy-stdio') },
+  })
 })
 afterAll(() => workspace[Symbol.asyncDispose]())
 
@@ -60,7 +62,13 @@ test('tools are listed for people and as JSON', async () => {
 })
 
 test('a probe prints its verdict as JSON', async () => {
-  const { code, stdout } = await workspace.run(['probe', '--json', '--', process.execPath, fixturePath('legacy-stdio')])
+  const { code, stdout } = await workspace.run([
+    'probe',
+    '--json',
+    '--',
+    process.execPath,
+    fixturePath('legacy-stdio'),
+  ])
   expect(code).toBe(0)
   const report = JSON.parse(stdout)
   expect(report).toMatchObject({
@@ -70,7 +78,12 @@ test('a probe prints its verdict as JSON', async () => {
   expect(Object.keys(report)).toEqual(['verdict', 'frames', 'error'])
   expect(report.frames).toEqual([
     { dir: 'sent', method: 'server/discover', ms: expect.any(Number), summary: expect.any(String) },
-    { dir: 'received', method: 'server/discover', ms: expect.any(Number), summary: expect.stringContaining('-32601') },
+    {
+      dir: 'received',
+      method: 'server/discover',
+      ms: expect.any(Number),
+      summary: expect.stringContaining('-32601'),
+    },
     { dir: 'sent', method: 'initialize', ms: expect.any(Number), summary: expect.any(String) },
     { dir: 'received', method: 'initialize', ms: expect.any(Number), summary: expect.any(String) },
   ])
@@ -83,10 +96,30 @@ test('a probe explains its verdict', async () => {
 })
 
 const undecided = [
-  { what: 'a command that does not exist', target: ['--', 'no-such-command-here'], code: 'UPSTREAM_START_FAILED', says: /"no-such-command-here" was not found/ },
-  { what: 'a server that crashes', target: ['--', process.execPath, fixturePath('stack-trace')], code: 'CLOSED_DURING_PROBE', says: /exited with code 1 .*no database at localhost:5432/s },
-  { what: 'a server that is silent', target: ['--timeout', '1s', '--', process.execPath, fixturePath('silent')], code: 'UPSTREAM_START_TIMEOUT', says: /did not answer .* within 1 s/ },
-  { what: 'an address where nobody listens', target: ['http://127.0.0.1:1/mcp'], code: 'UPSTREAM_UNREACHABLE', says: /cannot be reached/ },
+  {
+    what: 'a command that does not exist',
+    target: ['--', 'no-such-command-here'],
+    code: 'UPSTREAM_START_FAILED',
+    says: /"no-such-command-here" was not found/,
+  },
+  {
+    what: 'a server that crashes',
+    target: ['--', process.execPath, fixturePath('stack-trace')],
+    code: 'CLOSED_DURING_PROBE',
+    says: /exited with code 1 .*no database at localhost:5432/s,
+  },
+  {
+    what: 'a server that is silent',
+    target: ['--timeout', '1s', '--', process.execPath, fixturePath('silent')],
+    code: 'UPSTREAM_START_TIMEOUT',
+    says: /did not answer .* within 1 s/,
+  },
+  {
+    what: 'an address where nobody listens',
+    target: ['http://127.0.0.1:1/mcp'],
+    code: 'UPSTREAM_UNREACHABLE',
+    says: /cannot be reached/,
+  },
 ]
 
 test.each(undecided)('a probe of $what has no verdict and exits with 1', async ({ target, code, says }) => {

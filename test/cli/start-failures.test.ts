@@ -13,10 +13,14 @@ const config = {
   },
 }
 const reasons = {
-  absent: { code: 'UPSTREAM_START_FAILED', message: /^Server "absent" did not start: the command "no-such-command-here" was not found\./ },
+  absent: {
+    code: 'UPSTREAM_START_FAILED',
+    message: /^Server "absent" did not start: the command "no-such-command-here" was not found\./,
+  },
   broken: {
     code: 'CLOSED_DURING_PROBE',
-    message: /^Server "broken" exited with code 1 .*Its stderr ends:\n.*Error: no database at localhost:5432/s,
+    message:
+      /^Server "broken" exited with code 1 .*Its stderr ends:\n.*Error: no database at localhost:5432/s,
   },
   secret: { code: 'CONFIG_INVALID', message: /secret.*MCPX_TEST_UNSET/s },
 }
@@ -27,14 +31,23 @@ test('mcpx tools lists what there is, says why the rest is missing, and exits wi
   const people = await workspace.run(['tools'])
   expect(people.code).toBe(1)
   expect(people.stdout).toContain('good.echo')
-  for (const name of names) expect(people.stderr).toMatch(new RegExp(reasons[name].message.source.replace('^', ''), 's'))
+  for (const name of names)
+    expect(people.stderr).toMatch(new RegExp(reasons[name].message.source.replace('^', ''), 's'))
 
   const machines = await workspace.run(['tools', '--json'])
   expect(machines.code).toBe(1)
   expect(JSON.parse(machines.stdout)).toEqual({
     servers: [
-      ...names.map((server) => ({ server, tools: [], error: { ...reasons[server], message: expect.stringMatching(reasons[server].message) } })),
-      { server: 'good', tools: expect.arrayContaining([expect.objectContaining({ name: 'echo' })]), error: null },
+      ...names.map((server) => ({
+        server,
+        tools: [],
+        error: { ...reasons[server], message: expect.stringMatching(reasons[server].message) },
+      })),
+      {
+        server: 'good',
+        tools: expect.arrayContaining([expect.objectContaining({ name: 'echo' })]),
+        error: null,
+      },
     ],
   })
 })
@@ -80,11 +93,14 @@ test('the table that the daemon prints has the reasons', async () => {
   await using daemon = await workspace.start('daemon', '--port', '0')
   const printed = await daemon.printed(/Paste into a client:/)
   const rows = printed.split('\n').map((line) => line.split(/\s+/))
-  expect(rows.filter(([name]) => name !== undefined && name in config.mcpServers).map((row) => row.slice(0, 3))).toEqual([
+  expect(
+    rows.filter(([name]) => name !== undefined && name in config.mcpServers).map((row) => row.slice(0, 3)),
+  ).toEqual([
     ['absent', 'failed', '-'],
     ['broken', 'failed', '-'],
     ['secret', 'failed', '-'],
     ['good', 'ready', 'legacy'],
   ])
-  for (const name of names) expect(printed).toMatch(new RegExp(reasons[name].message.source.replace('^', ''), 's'))
+  for (const name of names)
+    expect(printed).toMatch(new RegExp(reasons[name].message.source.replace('^', ''), 's'))
 })

@@ -166,7 +166,7 @@ test('the list has every setting with where it can be set', () => {
     source: 'default',
     flag: '--http-max-body',
     variable: 'MCPX_HTTP_MAX_BODY',
-    hot: false,
+    hot: true,
     displaced: [],
   })
 })

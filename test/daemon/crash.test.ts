@@ -34,6 +34,7 @@ afterAll(async () => {
 const faces = [
   { face: 'http', address: (): Address => ({ url: daemon.url }) },
   { face: 'stdio', address: (): Address => daemon.serve() },
+  { face: 'stdio without the daemon', address: (): Address => daemon.serve('--standalone') },
 ] as const
 const revisions = ['2025-11-25', '2026-07-28'] as const
 const cells = faces.flatMap((face) => revisions.map((revision) => ({ ...face, revision })))
@@ -55,7 +56,9 @@ test.each(cells)('a server that is killed, over $face in $revision', async ({ fa
   process.kill(pidsIn(workspace.file('pids')).at(-1) ?? 0, 'SIGKILL')
   await told
 
-  expect(await client.callTool('victim__echo', { message: 'again' })).toMatchObject({ content: [{ text: 'again' }] })
+  expect(await client.callTool('victim__echo', { message: 'again' })).toMatchObject({
+    content: [{ text: 'again' }],
+  })
   gate.open(label('unharmed'), 'still here')
   expect(await unharmed).toMatchObject({ content: [{ text: 'still here' }] })
 })
@@ -66,7 +69,9 @@ test.each(cells)('a server that exits, over $face in $revision', async ({ addres
   for (let round = 0; round < 2; round++) {
     await expect(client.callTool('crashing__crash', {})).rejects.toMatchObject({
       code: -32603,
-      message: expect.stringMatching(/^Server "crashing" exited with code 3.* stderr ends:\n  the disk is on fire$/s),
+      message: expect.stringMatching(
+        /^Server "crashing" exited with code 3.* stderr ends:\n  the disk is on fire$/s,
+      ),
     })
     const echoed = await client.callTool('crashing__echo', { message: 'again' })
     expect(echoed).toMatchObject({ content: [{ text: 'again' }] })

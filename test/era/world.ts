@@ -116,7 +116,8 @@ function carryOut(world: World, effect: ProbeEffect): World {
     }
     case 'send': {
       const name = effect.question === 'initialize' ? 'initialize' : effect.version
-      const sends = { ...world.sends, [name]: (world.sends[name] ?? 0) + 1 }
+      // Counted to three, which is too many already: over HTTP a 429 may repeat for ever.
+      const sends = { ...world.sends, [name]: Math.min(3, (world.sends[name] ?? 0) + 1) }
       const sent: World = { ...world, sends, out: [...world.out, effect.question].sort() }
       return effect.question === 'initialize' ? { ...sent, initialize: 'pending' } : sent
     }

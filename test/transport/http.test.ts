@@ -301,9 +301,13 @@ test.each([301, 302, 303, 307, 308])(
 
 test('a redirect to another origin, or one without an end, is an answer', async () => {
   await using elsewhere = await serve((_, reply) => json(reply, result(1)))
-  const away = await outcome((_, reply) => void reply.writeHead(307, { location: elsewhere.url }).end())
+  let asked = 0
+  const away = await outcome((_, reply) => {
+    asked += 1
+    reply.writeHead(307, { location: elsewhere.url }).end()
+  })
   expect(away).toMatchObject({ failure: { kind: 'status', status: 307 } })
-  expect(elsewhere.seen).toEqual([])
+  expect([asked, elsewhere.seen.length]).toEqual([1, 0])
   let hops = 0
   const round = await outcome((_, reply) => void reply.writeHead(307, { location: `/${hops++}` }).end())
   expect(round).toMatchObject({ failure: { kind: 'status', status: 307 } })

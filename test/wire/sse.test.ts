@@ -81,6 +81,17 @@ test('an event over the limit is dropped and told once, and the next one is read
   )
 })
 
+test.each(['\n', '\r\n', '\r'])(
+  'an event that is found too large just before its blank line ends there (%j)',
+  (end) => {
+    const large = `data: ${'b'.repeat(2000)}${end}`
+    const bytes = encoder.encode(`${large}${end}data: c${end}${end}:${end}`)
+    const { events, oversize } = read(bytes, [large.length], 1000)
+    expect(events.map(({ data }) => data)).toEqual(['c'])
+    expect(oversize).toBe(1)
+  },
+)
+
 test('no field can break out of its line', () => {
   const text =
     formatSse({ data: 'x', event: 'a\ndata: forged', id: '1\r\n\r\ndata: forged' }) +
