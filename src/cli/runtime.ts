@@ -7,7 +7,8 @@ import { McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
 import { canonicalDefinition, createSettings, expandServer } from '../config/index.ts'
 import type { ConfigFile, ServerDefinition, Settings } from '../config/index.ts'
-import type { EndpointLimits, EndpointOptions } from '../endpoint/index.ts'
+import { createSealer } from '../endpoint/index.ts'
+import type { EndpointLimits, EndpointOptions, Sealer } from '../endpoint/index.ts'
 import { createGateway } from '../gateway/index.ts'
 import type { Gateway, View } from '../gateway/index.ts'
 import { memoryOnly, Pool } from '../pool/index.ts'
@@ -17,6 +18,7 @@ import type { Target } from '../wire/index.ts'
 import { readConfig } from './config-source.ts'
 import { openEraFile } from './era-file.ts'
 import { stateDir } from './paths.ts'
+import { stateKey } from './state-key.ts'
 import { VERSION } from './version.ts'
 
 export interface RuntimeOptions {
@@ -32,6 +34,7 @@ export interface Runtime {
   readonly gateway: Gateway
   readonly pool: Pool
   readonly log: Log
+  readonly sealer: Sealer
   /** Ends every server and everything else that was opened. */
   stop(reason: string): Promise<void>
 }
@@ -85,6 +88,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   })
   return {
     ...{ config, settings, gateway, pool, log },
+    sealer: createSealer([stateKey(stateDir(env))]),
     stop: async (reason) => {
       await pool.stop(reason)
       await dialer.close()
@@ -104,7 +108,7 @@ export function endpointLimits(settings: Settings): EndpointLimits {
 }
 
 /** The endpoint of a view for a client on a pipe. */
-export function endpointOptions({ settings, log }: Runtime, view: View): EndpointOptions {
+export function endpointOptions({ settings, log, sealer }: Runtime, view: View): EndpointOptions {
   return {
     handler: view,
     serverInfo: MCPX_INFO,
@@ -113,6 +117,7 @@ export function endpointOptions({ settings, log }: Runtime, view: View): Endpoin
     log,
     limits: endpointLimits(settings),
     access: { allowedHosts: () => [], allowedOrigins: () => [], loopback: true },
+    sealer,
   }
 }
 

@@ -1,6 +1,7 @@
 // What an endpoint needs from those who mount it.
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { CallHandler } from '../wire/index.ts'
+import type { Sealer } from './seal.ts'
 
 export interface EndpointOptions {
   readonly handler: CallHandler
@@ -12,6 +13,8 @@ export interface EndpointOptions {
   readonly log: Log
   readonly limits: EndpointLimits
   readonly access: EndpointAccess
+  /** Seals what travels through clients; keys that outlive the process let sessions outlive it too. */
+  readonly sealer: Sealer
 }
 
 /** Bounds, read anew for each request, so that they may change while the endpoint runs. Times in ms, sizes in bytes. */

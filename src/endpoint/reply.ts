@@ -1,4 +1,4 @@
-// How one POST is answered: with one JSON body, or with a stream as soon as anything comes before the answer.
+// How one HTTP request is answered: with one JSON body, or with a stream as soon as anything comes before the answer.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../base/index.ts'
 import { formatComment, formatSse } from '../wire/index.ts'
@@ -11,18 +11,30 @@ const STREAM_HEADERS = {
   'X-Accel-Buffering': 'no',
 } as const
 
+/** Bytes that may wait for a client that does not read; a stream over it is broken off. */
+const MAX_BUFFERED = 16 * 1024 * 1024
+
+interface EventFields {
+  readonly data: string
+  readonly id?: string
+  readonly retry?: number
+}
+
 export class Reply {
+  /** Whether the client takes a stream at all. */
+  readonly mayStream: boolean
   readonly #response: ServerResponse
+  readonly #clock: Clock
   readonly #headers: Record<string, string> = {}
-  readonly #mayStream: boolean
   #streaming = false
   /** When something was last sent, in ms since the epoch. */
   lastSent: number
 
-  constructor(request: IncomingMessage, response: ServerResponse, now: number) {
+  constructor(request: IncomingMessage, response: ServerResponse, clock: Clock) {
     this.#response = response
-    this.#mayStream = accepts(request, 'text/event-stream')
-    this.lastSent = now
+    this.#clock = clock
+    this.mayStream = accepts(request, 'text/event-stream')
+    this.lastSent = clock.now()
   }
 
   get open(): boolean {
@@ -37,20 +49,32 @@ export class Reply {
     Object.assign(this.#headers, headers)
   }
 
-  /** Sends a message ahead of the answer; the reply is a stream from then on. Dropped where the client takes no stream. */
-  send(message: RpcMessage, now: number): void {
-    if (!this.#mayStream || !this.open) return
+  /** Calls back when the client is gone or the reply is complete. */
+  onClose(listener: () => void): void {
+    this.#response.once('close', listener)
+  }
+
+  /** Makes the reply a stream, where the client takes one, and lets the client know at once. */
+  begin(): void {
     this.#stream()
-    this.lastSent = now
-    this.#response.write(formatSse({ data: JSON.stringify(message) }))
+    if (this.#streaming) this.#response.flushHeaders()
+  }
+
+  /** Sends an event; the reply is a stream from then on. Dropped where the client takes no stream. */
+  event(fields: EventFields): void {
+    this.#stream()
+    if (this.#streaming) this.#write(formatSse(fields))
+  }
+
+  /** Sends a message ahead of the answer. */
+  send(message: RpcMessage): void {
+    this.event({ data: JSON.stringify(message) })
   }
 
   /** Shows that the request is alive. */
-  keepAlive(now: number): void {
-    if (!this.#mayStream || !this.open) return
+  keepAlive(): void {
     this.#stream()
-    this.lastSent = now
-    this.#response.write(formatComment())
+    if (this.#streaming) this.#write(formatComment())
   }
 
   /** Sends the answer and ends the reply. The status counts only where nothing was sent before. */
@@ -74,10 +98,22 @@ export class Reply {
     this.#response.end()
   }
 
+  /** Ends a stream. */
+  finish(): void {
+    if (this.open) this.#response.end()
+  }
+
   #stream(): void {
-    if (this.#streaming) return
+    if (this.#streaming || !this.mayStream || !this.open) return
     this.#streaming = true
     this.#response.writeHead(200, { ...this.#headers, ...STREAM_HEADERS })
+  }
+
+  #write(text: string): void {
+    if (!this.open) return
+    this.lastSent = this.#clock.now()
+    this.#response.write(text)
+    if (this.#response.writableLength > MAX_BUFFERED) this.#response.destroy()
   }
 }
 
@@ -121,9 +157,8 @@ export class KeepAlive {
   }
 
   #check(): void {
-    const now = this.#clock.now()
-    const silentSince = now - (this.#patience() - this.#tick())
-    for (const reply of this.#replies) if (reply.lastSent <= silentSince) reply.keepAlive(now)
+    const silentSince = this.#clock.now() - (this.#patience() - this.#tick())
+    for (const reply of this.#replies) if (reply.lastSent <= silentSince) reply.keepAlive()
     this.#timer = this.#replies.size > 0 ? this.#clock.after(this.#tick(), () => this.#check()) : undefined
   }
 }

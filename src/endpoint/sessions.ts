@@ -1,42 +1,102 @@
+// Legacy sessions. What was agreed on travels sealed in the session's id, so that a session outlives the process and any
+// replica with the key can serve it; what is kept here is only what is going on.
 import { randomUUID } from 'node:crypto'
+import { clip, isObject } from '../base/index.ts'
 import type { Clock, JsonObject } from '../base/index.ts'
+import { isRevisionId } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Id } from '../wire/index.ts'
 import type { InboundCall } from './inbound-call.ts'
+import type { Sealer } from './seal.ts'
+import { Streams } from './streams.ts'
 
-/** What a legacy client agreed on with `initialize`, and what it has in flight. */
-export interface Session {
+/** What a client agreed on with `initialize`. */
+export interface Agreement {
+  readonly revision: RevisionId
+  readonly clientInfo: JsonObject | undefined
+  readonly capabilities: JsonObject
+  readonly principal: string
+}
+
+export class Session implements Agreement {
   readonly id: string
   readonly revision: RevisionId
   readonly clientInfo: JsonObject | undefined
   readonly capabilities: JsonObject
   readonly principal: string
-  readonly inFlight: Map<Id, InboundCall>
   lastUsed: number
+  #inFlight: Map<Id, InboundCall> | undefined
+  #streams: Streams | undefined
+
+  constructor(id: string, agreed: Agreement, now: number) {
+    this.id = id
+    this.revision = agreed.revision
+    this.clientInfo = agreed.clientInfo
+    this.capabilities = agreed.capabilities
+    this.principal = agreed.principal
+    this.lastUsed = now
+  }
+
+  get inFlight(): Map<Id, InboundCall> {
+    this.#inFlight ??= new Map()
+    return this.#inFlight
+  }
+
+  get streams(): Streams {
+    this.#streams ??= new Streams()
+    return this.#streams
+  }
+
+  end(reason: string): void {
+    for (const call of this.#inFlight?.values() ?? []) call.cancellation.cancel(reason)
+    this.#streams?.closeAll()
+  }
 }
 
-/** The legacy sessions of one HTTP endpoint. */
+const PURPOSE = 'session'
+/** Ended sessions that are remembered, so that their ids stay dead; the oldest go first. */
+const MAX_ENDED = 10_000
+
 export class Sessions {
   readonly #clock: Clock
   readonly #idle: () => number
-  readonly #sessions = new Map<string, Session>()
+  readonly #sealer: Sealer
+  readonly #began: number
+  readonly #live = new Map<string, Session>()
+  readonly #ended = new Set<string>()
 
-  /** `idle` in ms: a session that was not used for so long is forgotten when the next one is opened. */
-  constructor(clock: Clock, idle: () => number) {
-    this.#clock = clock
-    this.#idle = idle
+  /** `idle` in ms: a session that was not used for so long is over. */
+  constructor(options: { readonly clock: Clock; readonly idle: () => number; readonly sealer: Sealer }) {
+    this.#clock = options.clock
+    this.#idle = options.idle
+    this.#sealer = options.sealer
+    this.#began = options.clock.now()
   }
 
-  open(agreed: Omit<Session, 'id' | 'inFlight' | 'lastUsed'>): Session {
+  get size(): number {
+    return this.#live.size
+  }
+
+  /** The sessions that were used since the start and are not over, the least recently used first. */
+  live(): Iterable<Session> {
+    return this.#live.values()
+  }
+
+  open(agreed: Agreement): Session {
     this.#sweep()
-    const session: Session = { ...agreed, id: randomUUID(), inFlight: new Map(), lastUsed: this.#clock.now() }
-    this.#sessions.set(session.id, session)
+    const now = this.#clock.now()
+    const id = this.#sealer.seal(PURPOSE, {
+      ...{ r: agreed.revision, c: agreed.capabilities, p: agreed.principal, t: now, n: randomUUID() },
+      i: agreed.clientInfo && briefly(agreed.clientInfo),
+    })
+    const session = new Session(id, agreed, now)
+    this.#live.set(id, session)
     return session
   }
 
-  /** The live session of that id and principal; using it moves it to the end of the line for being forgotten. */
+  /** The session of an id, where it is the principal's and not over. */
   get(id: string, principal: string): Session | undefined {
-    const session = this.#sessions.get(id)
+    const session = this.#live.get(id) ?? this.#revive(id)
     if (session === undefined || session.principal !== principal) return undefined
     const now = this.#clock.now()
     if (now - session.lastUsed > this.#idle()) {
@@ -44,25 +104,49 @@ export class Sessions {
       return undefined
     }
     session.lastUsed = now
-    this.#sessions.delete(id)
-    this.#sessions.set(id, session)
+    // Whoever is used last stands last, so the sweep can stop at the first that is young enough.
+    this.#live.delete(id)
+    this.#live.set(id, session)
     return session
   }
 
   end(session: Session, reason: string): void {
-    this.#sessions.delete(session.id)
-    for (const call of session.inFlight.values()) call.cancellation.cancel(reason)
+    this.#live.delete(session.id)
+    this.#ended.add(session.id)
+    const [oldest] = this.#ended
+    if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest)
+    session.end(reason)
   }
 
-  get size(): number {
-    return this.#sessions.size
+  /** A session that another process opened, or this one before it was restarted. */
+  #revive(id: string): Session | undefined {
+    if (this.#ended.has(id)) return undefined
+    const sealed = this.#sealer.open(PURPOSE, id)
+    if (sealed === undefined) return undefined
+    const { r: revision, i: clientInfo, c: capabilities, p: principal, t: opened } = sealed
+    if (typeof revision !== 'string' || !isRevisionId(revision)) return undefined
+    if (typeof principal !== 'string' || typeof opened !== 'number') return undefined
+    const agreed: Agreement = {
+      ...{ revision, principal },
+      clientInfo: isObject(clientInfo) ? clientInfo : undefined,
+      capabilities: isObject(capabilities) ? capabilities : {},
+    }
+    // When it was last used is not known; it may have been the moment before this process began.
+    return new Session(id, agreed, Math.max(opened, this.#began))
   }
 
   #sweep(): void {
     const oldest = this.#clock.now() - this.#idle()
-    for (const session of this.#sessions.values()) {
+    for (const session of this.#live.values()) {
       if (session.lastUsed >= oldest) return
       this.end(session, 'the session was idle for too long')
     }
   }
+}
+
+/** What a client says of itself, short enough for a header. */
+function briefly(info: JsonObject): JsonObject {
+  const short = (value: unknown): string | undefined =>
+    typeof value === 'string' ? clip(value, 100) : undefined
+  return { name: short(info['name']), version: short(info['version']), title: short(info['title']) }
 }

@@ -20,7 +20,7 @@ import {
 } from './probe-moves.ts'
 import { UNSENT } from './probe-state.ts'
 import type { ProbeState, Refusal, Step } from './probe-state.ts'
-import { isModernError, readDiscover } from './read-discover.ts'
+import { readDiscover } from './read-discover.ts'
 import type { DiscoverReading } from './read-discover.ts'
 import { describeAnswer, readFailure } from './read-failure.ts'
 import type { ProbePlan, ProbeTimer, Question } from './verdict.ts'
@@ -137,8 +137,7 @@ function onInitialize(state: ProbeState, answer: Answer): Step {
   }
   if ('error' in answer) {
     const why = `refused with ${answer.error.code}`
-    const modern = isModernError(answer.error) && readDiscover(answer).kind !== 'legacy'
-    return onRefused(modern ? knownModern(state) : state, 'initialize', {
+    return onRefused(state, 'initialize', {
       why,
       answer: describeAnswer(answer),
       bare: false,

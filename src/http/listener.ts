@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { FAILURES, McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
 import { HttpEndpoint, refusedAccess, unread } from '../endpoint/index.ts'
-import type { EndpointLimits, EndpointOptions } from '../endpoint/index.ts'
+import type { EndpointLimits, EndpointOptions, Sealer } from '../endpoint/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { sendProblem } from './problem.ts'
@@ -23,6 +23,7 @@ export interface ListenOptions extends V1Options {
   readonly allowedHosts: () => readonly string[]
   readonly allowedOrigins: () => readonly string[]
   readonly log: Log
+  readonly sealer: Sealer
 }
 
 export interface Listener {
@@ -44,8 +45,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     loopback: LOOPBACK.test(host),
   }
   const endpointFor = (handler: CallHandler, open: boolean): HttpEndpoint => {
-    const { serverInfo, limits, clock } = options
-    const endpoint: EndpointOptions = { handler, open, serverInfo, limits, clock, log, access }
+    const { serverInfo, limits, clock, sealer } = options
+    const endpoint: EndpointOptions = { handler, open, serverInfo, limits, clock, log, access, sealer }
     return new HttpEndpoint(endpoint)
   }
   const merged = endpointFor(gateway.merged, gateway.merged.single !== undefined)

@@ -25,7 +25,8 @@ export interface HttpFacts {
   readonly batches: boolean
   /** Whether a GET opens a stream for what belongs to no request. */
   readonly getStream: boolean
-  readonly resumable: boolean
+  /** Whether a broken stream can be gone on with by `Last-Event-ID`; `primed` ones begin with an empty event, for its id. */
+  readonly resumable: 'never' | 'by-event-id' | 'primed'
   /** How a client gives a request up. */
   readonly cancelBy: 'notification' | 'closing-the-stream'
 }

@@ -30,6 +30,7 @@ export function createSseReader(options: SseReaderOptions): SseReader {
   // The parser takes strings only. This decoder keeps a character that two chunks share and drops a BOM.
   const decoder = new TextDecoder()
   let overflowed = false
+  let endedWithReturn = false
   let skipping: BlankLineFinder | undefined
   const parser = createParser({
     maxBufferSize: maxEvent,
@@ -52,10 +53,15 @@ export function createSseReader(options: SseReaderOptions): SseReader {
       text = text.slice(end)
     }
     if (text === '') return
-    parser.feed(text)
+    // After a lone carriage return the parser waits for what follows before it ends an event. One character shows it that, so
+    // that what comes behind, too large perhaps, cannot take the event along.
+    if (endedWithReturn) parser.feed(text.slice(0, 1))
+    parser.feed(endedWithReturn ? text.slice(1) : text)
+    endedWithReturn = text.endsWith('\r')
     if (!overflowed) return
     overflowed = false
     parser.reset()
+    endedWithReturn = false
     skipping = createBlankLineFinder(text)
     options.onOversize?.()
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cruise, readRooms, ROOT, sourcesOn, upwardIn } from './rooms.ts'
+import { cruise, CRUISING, readRooms, ROOT, sourcesOn, upwardIn } from './rooms.ts'
 import type { Cruise } from './rooms.ts'
 
 interface Plant {
@@ -162,7 +162,7 @@ beforeAll(() => {
       )
   }
   cruised = cruise(root)
-})
+}, CRUISING)
 
 afterAll(() => {
   // The link goes first: what it points at is not ours to remove.

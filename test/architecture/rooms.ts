@@ -38,6 +38,9 @@ export function sourcesOn(root: string, folder: string): string[] {
     .sort()
 }
 
+/** A bound for a hang, not an assertion, in ms: a busy machine cruises slowly. */
+export const CRUISING = 180_000
+
 export interface Cruise {
   /** `rule: file`, one entry a pair. */
   readonly violations: readonly string[]

@@ -18,11 +18,14 @@ import {
 const sources = parseSources('src')
 const outsideSpec = sources.filter(({ path }) => !path.startsWith('src/spec/'))
 
+/** A bound for a hang, not an assertion, in ms: a busy machine compiles slowly. */
+const COMPILING = 180_000
+
 let checked: { readonly files: readonly ts.SourceFile[]; readonly checker: ts.TypeChecker }
 
 beforeAll(() => {
   checked = check(outsideSpec.map(({ path }) => join(ROOT, path)))
-})
+}, COMPILING)
 
 test('a method has its name from spec', () => {
   expect(found(outsideSpec, methodNames)).toEqual([])

@@ -73,6 +73,18 @@ test.each(endings)('mcpx serve ended by $how leaves nothing running', async ({ s
   expect(await noneLeft(pids)).toBe(true)
 })
 
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'a command that only runs once ends on %s, and leaves nothing running',
+  async (signal) => {
+    const silent = fixture('silent', { PIDS: '${workspaceFolder}/pids' })
+    await using workspace = await openWorkspace({ mcpServers: { silent } }, ENVIRONMENT)
+    await using command = await workspace.start('tools')
+    expect(await eventually(() => pidsOf(workspace).length > 0)).toBe(true)
+    expect(await command.end(signal)).toBe(130)
+    expect(pidsOf(workspace).filter(runs)).toEqual([])
+  },
+)
+
 test('a command that only runs once leaves nothing running', async () => {
   await using workspace = await open()
   expect(await workspace.run(['tools'])).toMatchObject({ code: 0 })

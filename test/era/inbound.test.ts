@@ -65,7 +65,7 @@ test.each<[string, RpcRequest, InboundHeaders | undefined, string, string]>([
     'method',
   ],
   ['anything else', bare('tools/list'), undefined, 'legacy', 'default'],
-])('%s', (_, message, sent, era, reason) => {
+])('%s', (...[, message, sent, era, reason]) => {
   expect(classifyInbound(message, sent, false)).toEqual({ era, reason })
 })
 
@@ -148,7 +148,7 @@ test.each<[string, RpcRequest, InboundHeaders | undefined, number]>([
   ['a removed method', request('ping'), ok('ping'), -32601],
   ['initialize', request('initialize'), ok('initialize'), -32601],
   ['a notification as a request', request('notifications/progress'), ok('notifications/progress'), -32601],
-])('refused: %s', (_, message, sent, code) => {
+])('refused: %s', (...[, message, sent, code]) => {
   const refusal = checkModern(message, sent, false)
   expect(refusal).toMatchObject({ status: code === -32601 ? 404 : 400, error: { code } })
 })

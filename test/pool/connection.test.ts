@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { Cancellation, McpxError, SILENT } from '../../src/base/index.ts'
+import { Cancellation, SILENT } from '../../src/base/index.ts'
+import type { McpxError } from '../../src/base/index.ts'
 import { Connection } from '../../src/pool/connection.ts'
 import type { UpstreamRequest } from '../../src/pool/index.ts'
 import type { Answer, CloseReason, RpcMessage, RpcNotification, TransportKind } from '../../src/wire/index.ts'
@@ -294,7 +295,7 @@ test.each([
     'UPSTREAM_PROTOCOL',
     'unknown',
   ],
-] as const)('no answer: %s', async (_, failure, code, ran) => {
+] as const)('no answer: %s', async (...[, failure, code, ran]) => {
   const { connection, line } = setup(SILENCE, { transport: 'streamable-http' })
   const answer = connection.request(call())
   line.fail(undefined, failure)

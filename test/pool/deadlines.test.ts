@@ -50,6 +50,22 @@ test('stopped, nothing falls due and no timer waits', async () => {
   expect(due).toEqual([])
 })
 
+test('one that is near its longest time does not hide those behind it', async () => {
+  const { clock, due, deadlines } = setup(50, 120)
+  deadlines.start(1)
+  await clock.turn(40)
+  deadlines.extend(1)
+  await clock.turn(20)
+  deadlines.start(2)
+  await clock.turn(15)
+  deadlines.extend(1)
+  await clock.turn(500)
+  expect(due).toEqual([
+    [110, 2],
+    [120, 1],
+  ])
+})
+
 test('any mix of starts, signs of life and ends gives the times that each alone would have', async () => {
   const step = fc.record({
     wait: fc.nat(60),

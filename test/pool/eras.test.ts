@@ -5,7 +5,18 @@ import { memoryOnly } from '../../src/pool/index.ts'
 import { status } from '../era/answers.ts'
 import { ERA_MAX_AGE, PROBE_TIMEOUT, recordFor, specOf, START_TIMEOUT } from '../era/plans.ts'
 import { settled } from './clock.ts'
-import { answering, createPeer, DUAL, HANDLERS, LEGACY, methodsOf, MODERN, refusal, reply } from './peers.ts'
+import {
+  answering,
+  createChoosingPeer,
+  createPeer,
+  DUAL,
+  HANDLERS,
+  LEGACY,
+  methodsOf,
+  MODERN,
+  refusal,
+  reply,
+} from './peers.ts'
 import { lease, setup, who } from './setup.ts'
 
 const OLD = who('ann', { revision: '2025-06-18' })
@@ -47,15 +58,13 @@ test('follow: a refused initialize is remembered for eraMaxAge, and old callers 
 })
 
 test('follow: a refusal by status counts as well', async () => {
-  const web = createPeer(
-    (transport) =>
-      transport === 'http+sse'
-        ? new McpxError('UPSTREAM_UNREACHABLE', 'no stream')
-        : answering({
-            'server/discover': HANDLERS.discover,
-            initialize: (line, id) => line.fail(id, status(404)),
-          }),
-    { choose: true },
+  const web = createChoosingPeer((transport) =>
+    transport === 'http+sse'
+      ? new McpxError('UPSTREAM_UNREACHABLE', 'no stream')
+      : answering({
+          'server/discover': HANDLERS.discover,
+          initialize: (line, id) => line.fail(id, status(404)),
+        }),
   )
   const { files, clock } = setup(web, { ...FOLLOW, spec: { transport: 'streamable-http' } })
   await files.lease(OLD)

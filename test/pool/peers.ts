@@ -17,10 +17,10 @@ export interface Line {
   readonly received: { message: RpcMessage; headers: Readonly<Record<string, string>> | undefined }[]
   readonly abandoned: Id[]
   readonly state: 'open' | 'closed'
-  say(message: RpcMessage, via?: Id): void
-  fail(id: Id | undefined, failure: SendFailure): void
+  readonly say: (message: RpcMessage, via?: Id) => void
+  readonly fail: (id: Id | undefined, failure: SendFailure) => void
   /** The process exits, or the stream ends. */
-  end(reason?: CloseReason): void
+  readonly end: (reason?: CloseReason) => void
 }
 
 export type Habit = (message: RpcMessage, line: Line) => void
@@ -35,11 +35,15 @@ export interface Peer extends Dialer {
 
 export const CRASH: CloseReason = { kind: 'exited', code: 3, signal: null, stderr: ['out of memory'] }
 
-/** A dialer to a server of one habit. A habit that is an error refuses to be dialled. `ending` delays the end of a channel. */
-export function createPeer(
-  habit: Habit | McpxError | ((transport: TransportKind, nth: number) => Habit | McpxError),
-  options: { choose?: true; ending?: () => Promise<void> } = {},
-): Peer {
+/** How a server behaves when it is opened the nth time; an error refuses to be dialled. */
+export type Choice = (transport: TransportKind, nth: number) => Habit | McpxError
+
+/** A dialer to a server that always behaves the same. */
+export function createPeer(habit: Habit | McpxError): Peer {
+  return createChoosingPeer(() => habit)
+}
+
+export function createChoosingPeer(choose: Choice): Peer {
   const lines: Line[] = []
   let open = 0
   let most = 0
@@ -56,18 +60,11 @@ export function createPeer(
     },
     async dial(_, transport, listener) {
       await Promise.resolve()
-      const chosen =
-        options.choose === true
-          ? (habit as (transport: TransportKind, nth: number) => Habit | McpxError)(
-              transport,
-              lines.length + 1,
-            )
-          : (habit as Habit | McpxError)
+      const chosen = choose(transport, lines.length + 1)
       if (chosen instanceof McpxError) throw chosen
       open++
       most = Math.max(most, open)
-      const { channel, line } = pair({ transport, listener, habit: chosen }, async () => {
-        await options.ending?.()
+      const { channel, line } = pair({ transport, listener, habit: chosen }, () => {
         open--
       })
       lines.push(line)
@@ -85,21 +82,19 @@ interface Ends {
 /** A channel and the line at its other end. Messages arrive in a later turn, as they do on a pipe. */
 export function pair(
   { transport, listener, habit }: Ends,
-  gone: () => Promise<void> = async () => {},
+  gone: () => void = () => {},
 ): {
   channel: Channel
   line: Line
 } {
   let state: 'open' | 'closed' = 'open'
-  let ended: Promise<void> | undefined
+  let ending: Promise<void> | undefined
   const later = (run: () => void): void => queueMicrotask(() => state === 'open' && run())
-  const close = (reason: CloseReason): Promise<void> => {
-    ended ??= (async () => {
-      await gone()
-      state = 'closed'
-      listener.onClosed(reason)
-    })()
-    return ended
+  const end = (reason: CloseReason): void => {
+    if (state === 'closed') return
+    state = 'closed'
+    gone()
+    listener.onClosed(reason)
   }
   const line: Line = {
     transport,
@@ -110,17 +105,18 @@ export function pair(
     },
     say: (message, via) => later(() => listener.onMessage(message, via)),
     fail: (id, failure) => later(() => listener.onFailed(id, failure)),
-    end: (reason = CRASH) => later(() => void close(reason)),
+    end: (reason = CRASH) => later(() => end(reason)),
   }
   const channel: Channel = {
     transport,
     send(message, headers) {
-      if (state === 'closed' || ended !== undefined) return
+      if (state === 'closed' || ending !== undefined) return
       line.received.push({ message: structuredClone(message), headers })
       later(() => habit(message, line))
     },
     abandon: (id) => void line.abandoned.push(id),
-    close: () => close({ kind: 'closed' }),
+    // A process takes its time to end.
+    close: () => (ending ??= Promise.resolve().then(() => end({ kind: 'closed' }))),
   }
   return { channel, line }
 }

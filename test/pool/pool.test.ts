@@ -2,7 +2,17 @@ import { expect, test } from 'vitest'
 import { Cancellation, McpxError } from '../../src/base/index.ts'
 import { START_TIMEOUT } from '../era/plans.ts'
 import { settled } from './clock.ts'
-import { answering, createPeer, CRASH, DUAL, HANDLERS, LEGACY, methodsOf, MODERN } from './peers.ts'
+import {
+  answering,
+  createChoosingPeer,
+  createPeer,
+  CRASH,
+  DUAL,
+  HANDLERS,
+  LEGACY,
+  methodsOf,
+  MODERN,
+} from './peers.ts'
 import type { Peer } from './peers.ts'
 import { lease, setup, who } from './setup.ts'
 
@@ -67,7 +77,7 @@ test('a start that fails answers all who wait, then the circuit answers at once,
 })
 
 test('a server that works again closes the circuit', async () => {
-  const peer = createPeer((_, nth) => (nth === 1 ? () => {} : MODERN), { choose: true })
+  const peer = createChoosingPeer((_, nth) => (nth === 1 ? () => {} : MODERN))
   const { files, clock } = setup(peer)
   const slow = lease(files)
   await clock.turn(START_TIMEOUT)
@@ -185,7 +195,7 @@ test('those in line for one key share its instance', async () => {
 })
 
 test('a place in line that meets an open circuit is refused, not forgotten', async () => {
-  const peer = createPeer((_, nth) => (nth === 1 ? MODERN : UNREACHABLE), { choose: true })
+  const peer = createChoosingPeer((_, nth) => (nth === 1 ? MODERN : UNREACHABLE))
   const { files } = setup(peer, { spec: PER_PRINCIPAL })
   const held = await files.lease(who('ann'))
   const waits = [lease(files, who('bob')), lease(files, who('cid'))]

@@ -17,7 +17,7 @@ export interface Setup {
   readonly events: PoolEvent[]
   readonly files: Upstream
   /** Names of the events so far, without notifications. */
-  kinds(): string[]
+  readonly kinds: () => string[]
 }
 
 export interface Options {

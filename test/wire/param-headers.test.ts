@@ -90,9 +90,6 @@ test.each([
   ['anyOf', { ...object({}), anyOf: [object({ a: marked('string') })] }],
   ['allOf', { ...object({}), allOf: [object({ a: marked('string') })] }],
   ['not', object({ a: { not: marked('string') } })],
-  ['if', { ...object({}), if: object({ a: marked('string') }) }],
-  ['then', { ...object({}), then: object({ a: marked('string') }) }],
-  ['else', { ...object({}), else: object({ a: marked('string') }) }],
   ['$defs', { ...object({ a: { $ref: '#/$defs/a' } }), $defs: { a: marked('string') } }],
   ['additionalProperties', { ...object({}), additionalProperties: marked('string') }],
   ['patternProperties', { ...object({}), patternProperties: { '^a': marked('string') } }],
@@ -104,6 +101,14 @@ test.each([
 ])('not statically reachable: %s', (_, schema) => {
   expect(readParamHeaders(schema)).toMatchObject({ ok: false })
 })
+
+test.each(['if', 'then', 'else', 'dependentSchemas', 'contains', 'unevaluatedProperties'])(
+  'not statically reachable: %s',
+  (keyword) => {
+    const schema = { ...object({}), [keyword]: object({ a: marked('string') }) }
+    expect(readParamHeaders(schema)).toMatchObject({ ok: false })
+  },
+)
 
 test('a schema that is too deep ends the reading, not the process', () => {
   let schema: unknown = marked('string')

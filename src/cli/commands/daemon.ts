@@ -8,6 +8,7 @@ import { findDaemon, leaveRecord, socketPath } from '../daemon-record.ts'
 import { print, styled, table } from '../output.ts'
 import { createRuntime, endpointLimits, endpointOptions, MCPX_INFO } from '../runtime.ts'
 import type { Runtime } from '../runtime.ts'
+import { onStopSignal } from '../signals.ts'
 import { VERSION } from '../version.ts'
 import { preferenceSource } from './preference-source.ts'
 import { settingFlags, withSettings } from './shared.ts'
@@ -35,8 +36,8 @@ export function addDaemon(program: Command): void {
 }
 
 async function run(runtime: Runtime, json: boolean): Promise<void> {
-  const { gateway, settings, log, pool } = runtime
-  const told = stopSignal()
+  const { gateway, settings, log, pool, sealer } = runtime
+  const told = new Promise<string>(onStopSignal)
   const events = new EventLog()
   pool.onEvent((event) => publish(events, event))
   const listener = await listen({
@@ -49,7 +50,7 @@ async function run(runtime: Runtime, json: boolean): Promise<void> {
     preferenceSource: (server) => preferenceSource(runtime, server),
     version: VERSION,
     clock: systemClock,
-    ...{ gateway, log, settings, events },
+    ...{ gateway, log, settings, events, sealer },
   })
   const opened: Opened = { listener }
   try {
@@ -149,20 +150,6 @@ function publish(events: EventLog, event: PoolEvent): void {
     case 'notification':
       return undefined
   }
-}
-
-/** The first signal asks for an orderly end; the second one ends at once, and the guardian ends what is left. */
-function stopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    let asked = false
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        if (asked) process.exit(1)
-        asked = true
-        resolve(signal)
-      })
-    }
-  })
 }
 
 function welcome(servers: readonly ServerReport[], mcp: string): string {

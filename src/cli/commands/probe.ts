@@ -7,6 +7,7 @@ import { createDialer, systemClock } from '../../transport/index.ts'
 import type { Target } from '../../wire/index.ts'
 import { print, printJson, styled, table } from '../output.ts'
 import { MCPX_INFO } from '../runtime.ts'
+import { onStopSignal } from '../signals.ts'
 
 interface ProbeOptions {
   readonly json?: boolean
@@ -71,15 +72,14 @@ async function probe(target: Target, options: ProbeOptions): Promise<Outcome> {
     onNotification() {},
     onCorrected() {},
   })
-  const interrupt = (): void => connecting.giveUp('interrupted')
-  process.once('SIGINT', interrupt)
+  const unheard = onStopSignal(() => connecting.giveUp('interrupted'))
   try {
     const connection = await connecting.connected
     return { connection, frames: connecting.frames, error: undefined }
   } catch (error) {
     return { connection: undefined, frames: connecting.frames, error: asMcpxError(error) }
   } finally {
-    process.removeListener('SIGINT', interrupt)
+    unheard()
     await dialer.close()
   }
 }

@@ -8,6 +8,7 @@ import { findConfig } from '../config-source.ts'
 import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
 import { createRuntime, endpointOptions } from '../runtime.ts'
+import { onStopSignal } from '../signals.ts'
 import { VERSION } from '../version.ts'
 import { settingFlags, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
@@ -43,8 +44,7 @@ async function throughDaemon(daemon: DaemonRecord, server: string | undefined): 
     process.stdin.pipe(socket)
     socket.pipe(process.stdout, { end: false })
     socket.once('close', resolve)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.once(signal, () => socket.destroy())
+    onStopSignal(() => socket.destroy())
     // A host that is gone reads nothing more.
     process.stdout.once('error', () => socket.destroy())
   })
@@ -58,9 +58,7 @@ async function standalone(options: ServeOptions): Promise<void> {
   const { gateway } = runtime
   const view = options.server === undefined ? gateway.merged : gateway.only(options.server)
   if (view === undefined) throw unknownServer(options.server ?? '', gateway)
-  const interrupted = new Promise<string>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(signal))
-  })
+  const interrupted = new Promise<string>(onStopSignal)
   await Promise.race([serveStdio(endpointOptions(runtime, view), process.stdin, process.stdout), interrupted])
   process.stdin.destroy()
   await runtime.stop('the client is gone')

@@ -6,6 +6,7 @@ import { flagName, SETTING_PATHS, SETTINGS } from '../../config/index.ts'
 import type { SettingPath } from '../../config/index.ts'
 import { createRuntime } from '../runtime.ts'
 import type { Runtime } from '../runtime.ts'
+import { onStopSignal } from '../signals.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -39,16 +40,13 @@ export async function withRuntime<T>(
     flags: settingFlags(options),
     log: () => SILENT,
   })
-  const stop = (): void => {
+  const unheard = onStopSignal(() => {
     void runtime.stop('interrupted').finally(() => process.exit(130))
-  }
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  })
   try {
     return await run(runtime)
   } finally {
-    process.removeListener('SIGINT', stop)
-    process.removeListener('SIGTERM', stop)
+    unheard()
     await runtime.stop('the command is done')
   }
 }

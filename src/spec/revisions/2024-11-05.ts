@@ -12,7 +12,7 @@ export const rev20241105 = {
     methodHeaders: false,
     batches: false,
     getStream: true,
-    resumable: false,
+    resumable: 'never',
     cancelBy: 'notification',
   },
   asks: 'by-request',

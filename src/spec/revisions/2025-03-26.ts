@@ -12,7 +12,7 @@ export const rev20250326 = {
     methodHeaders: false,
     batches: true,
     getStream: true,
-    resumable: true,
+    resumable: 'by-event-id',
     cancelBy: 'notification',
   },
   asks: 'by-request',

@@ -12,7 +12,7 @@ export const rev20250618 = {
     methodHeaders: false,
     batches: false,
     getStream: true,
-    resumable: true,
+    resumable: 'by-event-id',
     cancelBy: 'notification',
   },
   asks: 'by-request',

@@ -12,7 +12,7 @@ export const rev20251125 = {
     methodHeaders: false,
     batches: false,
     getStream: true,
-    resumable: true,
+    resumable: 'primed',
     cancelBy: 'notification',
   },
   asks: 'by-request',

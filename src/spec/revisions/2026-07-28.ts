@@ -15,7 +15,7 @@ export const rev20260728 = {
     methodHeaders: true,
     batches: false,
     getStream: false,
-    resumable: false,
+    resumable: 'never',
     cancelBy: 'closing-the-stream',
   },
   asks: 'by-result',

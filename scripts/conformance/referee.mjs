@@ -1,0 +1,97 @@
+// Finds the suite and a Node that can run it, and runs it.
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import spawn from 'cross-spawn'
+
+/**
+ * One verdict of the suite. FAILURE and WARNING are failures here, and INFO is an observation.
+ * @typedef {{ scenario: string, id: string, status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO',
+ *   errorMessage?: string, details?: Record<string, unknown> }} Check
+ */
+/** @typedef {{ run(url: string, revision: string, scenario?: string): Promise<Check[]> }} Referee */
+
+/** Pinned: which checks there are, and what they ask for, changes between versions. */
+const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
+const NODE = 'node@22'
+const LOCATE = fileURLToPath(new URL('locate.mjs', import.meta.url))
+/** Only a hang reaches it. In milliseconds. */
+const PATIENCE = 300_000
+
+/** @param {string} folder @param {(line: string) => void} say @returns {Promise<Referee>} */
+export async function findReferee(folder, say) {
+  const own = ownNode()
+  say(`The suite is ${SUITE} and runs on ${own ?? `the npm package ${NODE}`}; npx fetches what is missing.`)
+  const located = await locate(own === undefined ? [SUITE, NODE] : [SUITE])
+  const node = own ?? located.node
+  const baseline = join(folder, 'baseline.yml')
+  // A baseline that excuses nothing makes a warning count as a failure.
+  await writeFile(baseline, 'server: []\nclient: []\n')
+  return {
+    async run(url, revision, scenario) {
+      const output = await mkdtemp(join(folder, 'run-'))
+      const which = scenario === undefined ? ['--suite', 'all'] : ['--scenario', scenario]
+      const args = ['server', '--url', url, ...which, '--spec-version', revision]
+      const said = await finished(node, [
+        located.suite,
+        ...args,
+        '--expected-failures',
+        baseline,
+        '-o',
+        output,
+      ])
+      const checks = await readChecks(output)
+      if (checks.length === 0 && scenario === undefined) throw new Error(`The suite left no result: ${said}`)
+      return checks
+    },
+  }
+}
+
+/** A Node of 22 or later that is there already: the suite imports what older ones do not have. */
+function ownNode() {
+  if (process.env['MCPX_NODE22']) return process.env['MCPX_NODE22']
+  return Number(process.versions.node.split('.')[0]) >= 22 ? process.execPath : undefined
+}
+
+/**
+ * Where npx has put the packages.
+ * @param {string[]} packages @returns {Promise<{ node: string, suite: string }>}
+ */
+async function locate(packages) {
+  const args = ['--yes', '--loglevel=error', ...packages.flatMap((name) => ['--package', name]), '--']
+  const child = spawn('npx', [...args, 'node', LOCATE], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout?.setEncoding('utf8').on('data', (text) => (said += text))
+  await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
+  if (said === '') throw new Error(`npx cannot provide ${packages.join(' and ')}`)
+  return JSON.parse(said)
+}
+
+/**
+ * What the suite said at its end. Its exit code says no more than its files do.
+ * @param {string} node @param {string[]} args @returns {Promise<string>}
+ */
+async function finished(node, args) {
+  const limits = { timeout: PATIENCE, maxBuffer: 2 ** 26 }
+  return new Promise((resolve, reject) => {
+    execFile(node, args, limits, (error, stdout, stderr) => {
+      if (error && (error.killed || typeof error.code === 'string')) reject(error)
+      else resolve(`${stdout}${stderr}`.slice(-2000))
+    })
+  })
+}
+
+/** A folder a scenario, called server-<scenario>-<time>. @param {string} output @returns {Promise<Check[]>} */
+async function readChecks(output) {
+  /** @type {Check[]} */
+  const all = []
+  for (const name of (await readdir(output)).toSorted()) {
+    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1]
+    if (scenario === undefined) throw new Error(`The suite names its results otherwise: ${name}`)
+    /** @type {Check[]} */
+    const checks = JSON.parse(await readFile(join(output, name, 'checks.json'), 'utf8'))
+    all.push(...checks.map((check) => ({ ...check, scenario })))
+  }
+  return all
+}

@@ -1,0 +1,85 @@
+// The official conformance suite against mcpx: clients of each revision in front of upstreams of each era and transport.
+// A check counts if it passes as it does for the fixture without mcpx between.
+//   npm run conformance [-- --cell 2026-07-28/modern/http] [--scenario NAME] [--json]
+// A cell may be named by its first parts only: `2026-07-28` is four cells, `2026-07-28/modern` two.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { endAll } from '../../bench/children.mjs'
+import { CELLS, CLIENTS, nameOf } from './cells.mjs'
+import { groupBy } from './group-by.mjs'
+import { judge } from './judge.mjs'
+import { findReferee } from './referee.mjs'
+import { printReport } from './report.mjs'
+import { startFixture, startMcpx } from './targets.mjs'
+
+/** @typedef {import('./cells.mjs').Cell} Cell */
+/** @typedef {import('./referee.mjs').Check} Check */
+
+const { values: options } = parseArgs({
+  options: {
+    cell: { type: 'string', default: '' },
+    scenario: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const cells = CELLS.filter((cell) => `${nameOf(cell)}/`.startsWith(options.cell && `${options.cell}/`))
+if (cells.length === 0)
+  throw new Error(`No such cell: ${options.cell}. There are ${CELLS.map(nameOf).join(' ')}`)
+const folder = await mkdtemp(join(tmpdir(), 'mcpx-conformance-'))
+/** @param {string} line */
+const say = (line) => console.error(line)
+
+try {
+  const referee = await findReferee(folder, say)
+  const controls = await runControls()
+  /** @type {import('./judge.mjs').Verdict[]} */
+  const verdicts = []
+  for (const [upstream, ofUpstream] of groupBy(cells, ({ era, transport }) => `${era}/${transport}`)) {
+    const target = await startMcpx(ofUpstream[0] ?? raise(upstream), join(folder, upstream.replace('/', '-')))
+    for (const cell of ofUpstream) {
+      say(`${nameOf(cell)} ...`)
+      const checks = await referee.run(target, cell.client, options.scenario)
+      verdicts.push(judge(cell, checks, controls.get(cell.client) ?? []))
+    }
+  }
+  if (options.json) console.log(JSON.stringify({ cells: verdicts.map(figures) }, undefined, 2))
+  else printReport(verdicts)
+  if (verdicts.some(({ failures, stale }) => failures.length + stale.length > 0)) process.exitCode = 1
+
+  /** What the fixture itself gets: without a single failure, or there is nothing to compare with. */
+  async function runControls() {
+    const fixture = await startFixture('both')
+    /** @type {Map<string, Check[]>} */
+    const found = new Map()
+    for (const client of CLIENTS.filter((revision) => cells.some((cell) => cell.client === revision))) {
+      const checks = await referee.run(fixture, client, options.scenario)
+      const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+      const passed = checks.filter(({ status }) => status === 'SUCCESS')
+      say(`control ${client}: ${passed.length} passed, ${failed.length} failed`)
+      if (failed.length > 0)
+        throw new Error(
+          `The fixture fails ${failed.map(({ scenario, id }) => `${scenario}: ${id}`).join(', ')}`,
+        )
+      found.set(client, checks)
+    }
+    if ([...found.values()].every((checks) => checks.length === 0))
+      throw new Error(`No check ran: is there a scenario ${options.scenario} for these revisions?`)
+    return found
+  }
+} finally {
+  await endAll()
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** @param {import('./judge.mjs').Verdict} verdict */
+function figures({ cell, passed, failures, excepted }) {
+  const { client, era, transport } = cell
+  return { client, upstream: era, transport, passed, failed: failures.length, excepted: excepted.length }
+}
+
+/** @param {string} upstream @returns {never} */
+function raise(upstream) {
+  throw new Error(`No cell for ${upstream}`)
+}

@@ -1,0 +1,55 @@
+// Sealing: a value that travels through a client and comes back, unread and unchanged. AES-256-GCM under keys of the
+// endpoint's owner; the first key seals, all of them open, so that keys can be changed.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { isObject } from '../base/index.ts'
+import type { JsonObject } from '../base/index.ts'
+
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export interface Sealer {
+  /** A text of URL-safe letters that only `open` with the same purpose reads. */
+  seal(purpose: string, value: JsonObject): string
+  /** The value, or undefined where the text was not sealed here, not for this purpose, or was changed. */
+  open(purpose: string, text: string): JsonObject | undefined
+}
+
+/** Keys of 32 bytes, the newest first. Without any, a random one that dies with the process. */
+export function createSealer(keys: readonly Uint8Array[] = []): Sealer {
+  const all = keys.length > 0 ? keys : [randomBytes(KEY_BYTES)]
+  const [first] = all
+  if (first === undefined || all.some((key) => key.length !== KEY_BYTES)) {
+    throw new RangeError(`a sealing key has ${KEY_BYTES} bytes`)
+  }
+  return {
+    seal: (purpose, value) => {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', first, nonce).setAAD(Buffer.from(purpose))
+      const sealed = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    },
+    open: (purpose, text) => {
+      const bytes = Buffer.from(text, 'base64url')
+      if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
+      for (const key of all) {
+        const value = openWith(key, purpose, bytes)
+        if (value !== undefined) return value
+      }
+      return undefined
+    },
+  }
+}
+
+function openWith(key: Uint8Array, purpose: string, bytes: Buffer): JsonObject | undefined {
+  const tagEnd = NONCE_BYTES + TAG_BYTES
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+  decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd))
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]).toString('utf8')
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

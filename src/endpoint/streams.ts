@@ -1,0 +1,127 @@
+// The event streams of one legacy session: what was sent is kept for a while, so that a client whose connection broke can go
+// on with Last-Event-ID where it stopped.
+import type { RpcMessage } from '../wire/index.ts'
+import type { Reply } from './reply.ts'
+
+/** What is kept of a session's events; the oldest go first. */
+const MAX_EVENTS = 512
+const MAX_BYTES = 1024 * 1024
+/** How long a client should wait before it comes back, in ms. */
+const RETRY = 1000
+
+interface Kept {
+  readonly stream: string
+  readonly number: number
+  readonly data: string
+}
+
+/** The streams of one session. Made with the first of them: a session without streams costs nothing here. */
+export class Streams {
+  readonly #kept: Kept[] = []
+  readonly #open = new Map<string, Stream>()
+  #bytes = 0
+  #made = 0
+
+  /** A stream for the answer of one POST. */
+  forRequest(): Stream {
+    return this.#add(new Stream(`p${++this.#made}`, this))
+  }
+
+  /** The one stream for what belongs to no request; the one before it ends. */
+  standalone(reply: Reply): Stream {
+    this.standing?.close()
+    const stream = this.#add(new Stream(`g${++this.#made}`, this))
+    stream.attach(reply, { prime: false })
+    return stream
+  }
+
+  get standing(): Stream | undefined {
+    return [...this.#open.values()].find(({ name }) => name.startsWith('g'))
+  }
+
+  /**
+   * Goes on after an event. False where nothing is known of its stream: it ended long ago, or before a restart. A standalone
+   * stream can always begin anew.
+   */
+  resume(lastEventId: string, reply: Reply): boolean {
+    const [name = '', text = ''] = lastEventId.split('-')
+    const after = Number(text)
+    const missed = this.#kept.filter(({ stream, number }) => stream === name && number > after)
+    const stream = this.#open.get(name)
+    if (stream === undefined && missed.length === 0) {
+      if (!name.startsWith('g')) return false
+      this.standalone(reply)
+      return true
+    }
+    reply.begin()
+    for (const { number, data } of missed) reply.event({ id: `${name}-${number}`, data })
+    if (stream === undefined) reply.finish()
+    else stream.attach(reply, { prime: false })
+    return true
+  }
+
+  closeAll(): void {
+    for (const stream of this.#open.values()) stream.close()
+  }
+
+  keep(stream: string, number: number, data: string): void {
+    this.#kept.push({ stream, number, data })
+    this.#bytes += data.length
+    while (this.#kept.length > MAX_EVENTS || (this.#bytes > MAX_BYTES && this.#kept.length > 1)) {
+      this.#bytes -= this.#kept.shift()?.data.length ?? 0
+    }
+  }
+
+  drop(stream: Stream): void {
+    this.#open.delete(stream.name)
+  }
+
+  #add(stream: Stream): Stream {
+    this.#open.set(stream.name, stream)
+    return stream
+  }
+}
+
+export class Stream {
+  readonly name: string
+  readonly #streams: Streams
+  #reply: Reply | undefined
+  #number = 0
+
+  constructor(name: string, streams: Streams) {
+    this.name = name
+    this.#streams = streams
+  }
+
+  /** Sends to this reply from now on. `prime` begins with an empty event, so that the client has an id to come back with. */
+  attach(reply: Reply, { prime }: { readonly prime: boolean }): void {
+    const before = this.#reply
+    this.#reply = reply
+    if (before?.open === true) before.finish()
+    if (prime) reply.event({ id: `${this.name}-${this.#number}`, data: '', retry: RETRY })
+    else reply.begin()
+    reply.onClose(() => {
+      if (this.#reply === reply) this.#reply = undefined
+    })
+  }
+
+  send(message: RpcMessage): void {
+    const data = JSON.stringify(message)
+    const number = ++this.#number
+    this.#streams.keep(this.name, number, data)
+    this.#reply?.event({ id: `${this.name}-${number}`, data })
+  }
+
+  /** Sends the last message, which a client that is away can still fetch. */
+  end(message: RpcMessage): void {
+    this.send(message)
+    this.close()
+  }
+
+  close(): void {
+    this.#streams.drop(this)
+    const reply = this.#reply
+    this.#reply = undefined
+    reply?.finish()
+  }
+}
