@@ -30,7 +30,7 @@ export function createSseReader(options: SseReaderOptions): SseReader {
   // The parser takes strings only. This decoder keeps a character that two chunks share and drops a BOM.
   const decoder = new TextDecoder()
   let overflowed = false
-  let endedWithReturn = false
+  let afterReturn = false
   let skipping: BlankLineFinder | undefined
   const parser = createParser({
     maxBufferSize: maxEvent,
@@ -45,7 +45,7 @@ export function createSseReader(options: SseReaderOptions): SseReader {
   })
 
   function feed(bytes: Uint8Array): void {
-    let text = decoder.decode(bytes, { stream: true })
+    let text = withLineFeeds(decoder.decode(bytes, { stream: true }))
     if (skipping !== undefined) {
       const end = skipping.find(text)
       if (end === -1) return
@@ -53,17 +53,22 @@ export function createSseReader(options: SseReaderOptions): SseReader {
       text = text.slice(end)
     }
     if (text === '') return
-    // After a lone carriage return the parser waits for what follows before it ends an event. One character shows it that, so
-    // that what comes behind, too large perhaps, cannot take the event along.
-    if (endedWithReturn) parser.feed(text.slice(0, 1))
-    parser.feed(endedWithReturn ? text.slice(1) : text)
-    endedWithReturn = text.endsWith('\r')
+    parser.feed(text)
     if (!overflowed) return
     overflowed = false
     parser.reset()
-    endedWithReturn = false
     skipping = createBlankLineFinder(text)
     options.onOversize?.()
+  }
+
+  /**
+   * All line ends as line feeds, at once: the parser holds a trailing carriage return back until it sees what follows, and
+   * loses the event that it ends when what follows is over the limit.
+   */
+  function withLineFeeds(text: string): string {
+    const own = afterReturn && text.startsWith('\n') ? text.slice(1) : text
+    if (text !== '') afterReturn = own.endsWith('\r')
+    return own.includes('\r') ? own.replace(/\r\n?/g, '\n') : own
   }
 
   return { feed }
@@ -101,22 +106,15 @@ interface BlankLineFinder {
   find(text: string): number
 }
 
-/** `before` is the text that the search goes on from: its last character may be half of a line's end. */
+/** `before` is the text that the search goes on from; both have line feeds only. */
 function createBlankLineFinder(before: string): BlankLineFinder {
-  let atLineStart = /[\r\n]$/.test(before)
-  let afterCr = before.endsWith('\r')
+  let atLineStart = before.endsWith('\n')
   return {
     find(text) {
       for (let at = 0; at < text.length; at++) {
-        const character = text.charAt(at)
-        if (character === '\n' && afterCr) {
-          afterCr = false
-          continue
-        }
-        const ends = character === '\n' || character === '\r'
+        const ends = text.charAt(at) === '\n'
         if (ends && atLineStart) return at + 1
         atLineStart = ends
-        afterCr = character === '\r'
       }
       return -1
     },
