@@ -1,6 +1,7 @@
 // What an endpoint needs from those who mount it.
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { CallHandler } from '../wire/index.ts'
+import type { Outcome } from './outcome.ts'
 import type { Sealer } from './seal.ts'
 
 export interface EndpointOptions {
@@ -15,6 +16,8 @@ export interface EndpointOptions {
   readonly access: EndpointAccess
   /** Seals what travels through clients; keys that outlive the process let sessions outlive it too. */
   readonly sealer: Sealer
+  /** Told what became of each request, refusals among them. Called on the hot path: it must be quick. */
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined
 }
 
 /** Bounds, read anew for each request, so that they may change while the endpoint runs. Times in ms, sizes in bytes. */

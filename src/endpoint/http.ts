@@ -13,8 +13,15 @@ import type { InboundCall } from './inbound-call.ts'
 import { takeNotification } from './legacy.ts'
 import { LegacyHttp } from './legacy-http.ts'
 import { answerModern } from './modern.ts'
+import { beginOutcome, endHttpOutcome, noteMessage, noteNotification, noteServed } from './outcome.ts'
 import { namesModern, refusal, unread } from './refusals.ts'
 import { accepts, KeepAlive, Reply } from './reply.ts'
+
+interface HttpExchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly reply: Reply
+}
 
 export class HttpEndpoint {
   readonly #options: EndpointOptions
@@ -36,6 +43,7 @@ export class HttpEndpoint {
   /** Answers one HTTP request, whatever its verb. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const reply = new Reply(request, response, this.#options.clock)
+    reply.outcome = beginOutcome(this.#options, request)
     try {
       await this.#handle(request, response, reply)
     } catch (error) {
@@ -45,6 +53,8 @@ export class HttpEndpoint {
         error: error instanceof Error ? error.stack : String(error),
       })
       reply.end(unread(request, ERRORS.internal, 'Internal error'), 500)
+    } finally {
+      if (reply.outcome !== undefined) this.#tell({ request, response, reply })
     }
   }
 
@@ -53,6 +63,14 @@ export class HttpEndpoint {
     for (const call of this.#open) call.cancellation.cancel(reason)
     this.#legacy.stop(reason)
     this.#keepAlive.stop()
+  }
+
+  #tell({ request, response, reply }: HttpExchange): void {
+    // What a browser asks before the request itself is no request of the client.
+    if (request.method === 'OPTIONS' && response.statusCode < 400) return
+    for (const outcome of reply.parts ?? [reply.outcome]) {
+      if (outcome !== undefined) endHttpOutcome(outcome, { request, response }, this.#options)
+    }
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<void> {
@@ -122,7 +140,9 @@ export class HttpEndpoint {
       )
     }
     const session = this.#legacy.sessionOf(request)
+    const { outcome } = reply
     if (shape.kind === 'response') {
+      if (outcome !== undefined && session !== undefined) noteServed(outcome, session)
       // Nothing is asked of legacy clients, so an answer can only be a mistake; legacy servers take them in silence.
       if (session !== undefined || !namesModern(request)) return reply.endEmpty(202)
       return reply.end(
@@ -131,12 +151,14 @@ export class HttpEndpoint {
       )
     }
     if (shape.kind === 'notification') {
+      if (outcome !== undefined) noteNotification(outcome, shape.message, { request, session })
       if (session !== undefined) takeNotification(shape.message, session.inFlight)
       return reply.endEmpty(202)
     }
     const headers = { joined: request.headers, raw: request.rawHeaders }
-    const { era } = classifyInbound(shape.message, headers, session !== undefined)
-    return era === 'modern'
+    const classification = classifyInbound(shape.message, headers, session !== undefined)
+    if (outcome !== undefined) noteMessage(outcome, shape.message, classification)
+    return classification.era === 'modern'
       ? this.#modern(shape.message, request, reply)
       : this.#legacy.post(shape.message, { request, reply, session })
   }
@@ -146,7 +168,7 @@ export class HttpEndpoint {
     // A modern client gives a request up by closing its stream. After the answer this changes nothing any more.
     reply.onClose(() => call?.cancellation.cancel('the client closed the stream'))
     this.#keepAlive.add(reply)
-    const outcome = await answerModern(
+    const answer = await answerModern(
       message,
       {
         headers: { joined: request.headers, raw: request.rawHeaders },
@@ -154,6 +176,7 @@ export class HttpEndpoint {
         send: (notification) => reply.send(notification),
         onCall: (started) => {
           call = started
+          if (reply.outcome !== undefined) noteServed(reply.outcome, started.caller)
           this.#open.add(started)
         },
       },
@@ -161,7 +184,7 @@ export class HttpEndpoint {
     )
     this.#keepAlive.delete(reply)
     if (call !== undefined) this.#open.delete(call)
-    reply.end(outcome.response, outcome.status)
+    reply.end(answer.response, answer.status)
   }
 
   #isModern(shape: Shape, request: IncomingMessage): boolean {

@@ -8,6 +8,8 @@ import type { EndpointOptions } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
 import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
+import { noteAnswer, noteMessage, noteServed } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 import { refusal, unread } from './refusals.ts'
 import { accepts } from './reply.ts'
 import type { KeepAlive, Reply } from './reply.ts'
@@ -52,6 +54,7 @@ export class LegacyHttp {
       return reply.end({ jsonrpc: '2.0', id: message.id, error: refused.error }, refused.status)
     }
     if (session === undefined) return this.#stateless(message, request, reply)
+    if (reply.outcome !== undefined) noteServed(reply.outcome, session)
     const stream = this.#streamFor(message, session, reply)
     const answer = await this.#alive(reply, () =>
       answerLegacy(
@@ -64,6 +67,7 @@ export class LegacyHttp {
         this.#options,
       ),
     )
+    if (reply.outcome !== undefined && answer !== undefined) noteAnswer(reply.outcome, answer)
     const started = stream.started()
     if (started !== undefined) return answer === undefined ? started.close() : started.end(answer)
     if (answer === undefined) return reply.endEmpty(202)
@@ -100,6 +104,7 @@ export class LegacyHttp {
         }),
       ),
     )
+    reply.parts = reply.outcome && partsOf(reply.outcome, { shapes, answers, caller, session })
     const given = answers.filter((answer) => answer !== undefined)
     return given.length === 0 ? reply.endEmpty(202) : reply.end(given, 200)
   }
@@ -134,6 +139,7 @@ export class LegacyHttp {
 
   async #initialize(message: RpcRequest, reply: Reply): Promise<void> {
     const agreed = { ...agree(message.params), principal: LOCAL_USER }
+    if (reply.outcome !== undefined) noteServed(reply.outcome, agreed)
     const answer = await this.#alive(reply, () =>
       answerInitialize(message, callerOf({ ...agreed, id: undefined }), this.#options),
     )
@@ -146,8 +152,10 @@ export class LegacyHttp {
     // Without a session nobody could fetch the answer later.
     reply.onClose(() => inFlight.get(message.id)?.cancellation.cancel('the client went away'))
     const send = (sent: RpcMessage): void => reply.send(sent)
+    const caller = callerOf(strangerOf(request))
+    if (reply.outcome !== undefined) noteServed(reply.outcome, caller)
     const answer = await this.#alive(reply, () =>
-      answerLegacy(message, { caller: callerOf(strangerOf(request)), inFlight, send }, this.#options),
+      answerLegacy(message, { caller, inFlight, send }, this.#options),
     )
     return answer === undefined ? reply.endEmpty(202) : reply.end(answer, 200)
   }
@@ -181,8 +189,13 @@ export class LegacyHttp {
   /** The session that a verb needs; where there is none, the refusal has been sent. */
   #named(request: IncomingMessage, reply: Reply, what: string): Session | undefined {
     const session = this.sessionOf(request)
-    if (session !== undefined) return session
-    if (request.headers[SESSION] !== undefined) {
+    const named = session !== undefined || request.headers[SESSION] !== undefined
+    if (reply.outcome !== undefined && named) reply.outcome.era = 'legacy'
+    if (session !== undefined) {
+      if (reply.outcome !== undefined) noteServed(reply.outcome, session)
+      return session
+    }
+    if (named) {
       reply.end(unread(request, ERRORS.invalidRequest, 'Session not found'), 404)
       return undefined
     }
@@ -197,6 +210,31 @@ interface LazyStream {
   readonly started: () => Stream | undefined
   /** The stream, begun now where it has not. */
   readonly lazily: () => Stream
+}
+
+/** The records of a batch's requests. One without any keeps the record of the whole. */
+function partsOf(
+  whole: Outcome,
+  batch: {
+    readonly shapes: readonly Shape[]
+    readonly answers: readonly (RpcResponse | undefined)[]
+    readonly caller: Session | ReturnType<typeof strangerOf>
+    readonly session: Session | undefined
+  },
+): Outcome[] | undefined {
+  const parts = batch.shapes.flatMap((shape, index) => {
+    if (shape.kind !== 'request') return []
+    const part = { ...whole }
+    noteMessage(part, shape.message, {
+      era: 'legacy',
+      reason: batch.session === undefined ? 'default' : 'session',
+    })
+    noteServed(part, batch.caller)
+    const answer = batch.answers[index]
+    if (answer !== undefined) noteAnswer(part, answer)
+    return [part]
+  })
+  return parts.length === 0 ? undefined : parts
 }
 
 function refusedLegacy(

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../base/index.ts'
 import { formatComment, formatSse } from '../wire/index.ts'
 import type { RpcMessage } from '../wire/index.ts'
+import { noteAnswer } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 
 const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -29,6 +31,10 @@ export class Reply {
   #streaming = false
   /** When something was last sent, in ms since the epoch. */
   lastSent: number
+  /** The record of the request, where somebody watches. */
+  outcome: Outcome | undefined
+  /** One record for each request of a batch, in place of the whole's. */
+  parts: readonly Outcome[] | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse, clock: Clock) {
     this.#response = response
@@ -80,6 +86,7 @@ export class Reply {
   /** Sends the answer and ends the reply. The status counts only where nothing was sent before. */
   end(message: RpcMessage | readonly RpcMessage[], status: number): void {
     if (!this.open) return
+    if (this.outcome !== undefined) noteAnswer(this.outcome, message)
     const text = JSON.stringify(message)
     if (this.#streaming) {
       this.#response.end(formatSse({ data: text }))

@@ -11,6 +11,8 @@ import type { InboundCall } from './inbound-call.ts'
 import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
 import type { Agreed } from './legacy.ts'
 import { answerModern } from './modern.ts'
+import { beginOutcome, endPipeOutcome, noteMessage, noteServed } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 
 /**
  * Serves one client over a pair of streams. Resolves when the input has ended and what was in flight is answered, or has
@@ -41,7 +43,7 @@ class Pipe {
   async run(input: Readable): Promise<void> {
     const framer = createLineFramer({
       onLine: (line) => this.#onLine(line),
-      onOversize: () => this.#write(refusal(ERRORS.invalidRequest, 'Invalid request: the line is too long')),
+      onOversize: () => this.#refuse(refusal(ERRORS.invalidRequest, 'Invalid request: the line is too long')),
     })
     await new Promise<void>((resolve) => {
       input.on('data', (chunk: Buffer) => framer.feed(chunk))
@@ -59,13 +61,13 @@ class Pipe {
     try {
       value = JSON.parse(line)
     } catch {
-      return this.#write(refusal(ERRORS.parse, 'Parse error: the line is not JSON'))
+      return this.#refuse(refusal(ERRORS.parse, 'Parse error: the line is not JSON'))
     }
     if (Array.isArray(value)) return this.#onBatch(value)
     const shape = shapeOf(value)
     switch (shape.kind) {
       case 'invalid':
-        return this.#write(refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id))
+        return this.#refuse(refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id))
       case 'response':
         return
       case 'notification':
@@ -79,7 +81,7 @@ class Pipe {
     if (values.length === 0 || !revision(this.#agreed.revision).http.batches) {
       const why =
         values.length === 0 ? 'the batch is empty' : `revision ${this.#agreed.revision} has no batches`
-      return this.#write(refusal(ERRORS.invalidRequest, `Invalid request: ${why}`))
+      return this.#refuse(refusal(ERRORS.invalidRequest, `Invalid request: ${why}`))
     }
     const answers = values.map(async (value): Promise<RpcResponse | undefined> => {
       const shape = shapeOf(value)
@@ -94,18 +96,32 @@ class Pipe {
     })
   }
 
-  async #answer(message: RpcRequest): Promise<RpcResponse | undefined> {
-    const { era } = classifyInbound(message, undefined, false)
-    if (era === 'modern') return this.#modern(message)
-    if (message.method === METHOD.initialize) return this.#initialize(message)
+  /** Answers a request, and tells what became of it where somebody watches. */
+  #answer(message: RpcRequest): Promise<RpcResponse | undefined> {
+    const outcome = beginOutcome(this.#options)
+    const answer = this.#dispatch(message, outcome)
+    if (outcome === undefined) return answer
+    return answer.then((given) => {
+      endPipeOutcome(outcome, given, this.#options)
+      return given
+    })
+  }
+
+  async #dispatch(message: RpcRequest, outcome: Outcome | undefined): Promise<RpcResponse | undefined> {
+    const classification = classifyInbound(message, undefined, false)
+    if (outcome !== undefined) noteMessage(outcome, message, classification)
+    if (classification.era === 'modern') return this.#modern(message, outcome)
+    if (message.method === METHOD.initialize) return this.#initialize(message, outcome)
     // What follows `initialize` is spelled in the revision that its answer names.
     await this.#initializing
+    if (outcome !== undefined) noteServed(outcome, this.#caller())
     const send = (sent: RpcMessage): void => this.#write(sent)
     return answerLegacy(message, { caller: this.#caller(), inFlight: this.#inFlight, send }, this.#options)
   }
 
-  async #modern(message: RpcRequest): Promise<RpcResponse | undefined> {
+  async #modern(message: RpcRequest, outcome: Outcome | undefined): Promise<RpcResponse | undefined> {
     if (this.#inFlight.has(message.id)) {
+      if (outcome !== undefined) outcome.refused = true
       return refusal(
         ERRORS.invalidRequest,
         'Invalid request: a request with this id is in flight already',
@@ -113,7 +129,7 @@ class Pipe {
       )
     }
     let call: InboundCall | undefined
-    const { response } = await answerModern(
+    const { response, status } = await answerModern(
       message,
       {
         headers: undefined,
@@ -121,18 +137,21 @@ class Pipe {
         send: (notification) => this.#write(notification),
         onCall: (started) => {
           call = started
+          if (outcome !== undefined) noteServed(outcome, started.caller)
           this.#inFlight.set(message.id, started)
         },
       },
       this.#options,
     )
+    if (outcome !== undefined) outcome.refused = status >= 400
     if (call === undefined) return response
     this.#inFlight.delete(message.id)
     return call.cancellation.reason === undefined ? response : undefined
   }
 
-  async #initialize(message: RpcRequest): Promise<RpcResponse> {
+  async #initialize(message: RpcRequest, outcome: Outcome | undefined): Promise<RpcResponse> {
     this.#agreed = agree(message.params)
+    if (outcome !== undefined) noteServed(outcome, this.#caller())
     const answer = answerInitialize(message, this.#caller(), this.#options)
     this.#initializing = answer.then(() => {})
     return answer
@@ -158,6 +177,17 @@ class Pipe {
     await Promise.race([Promise.allSettled(this.#working), late])
     stop?.()
     for (const call of this.#inFlight.values()) call.cancellation.cancel('the client closed the pipe')
+  }
+
+  /** Answers what is no request. The client is whoever introduced itself on the pipe. */
+  #refuse(answer: RpcResponse): void {
+    const outcome = beginOutcome(this.#options)
+    if (outcome !== undefined) {
+      noteServed(outcome, this.#caller())
+      outcome.served = null
+      endPipeOutcome(outcome, answer, this.#options)
+    }
+    this.#write(answer)
   }
 
   #write(message: RpcMessage | readonly RpcMessage[] | undefined): void {

@@ -4,7 +4,7 @@ import type { Cancellation, Clock, JsonObject, Log } from '../base/index.ts'
 import { describeClose, stderrOf } from '../era/index.ts'
 import type { Verdict } from '../era/index.ts'
 import { ERRORS, METHOD, revision } from '../spec/index.ts'
-import { answerOf, enveloped, repeatingHeaders } from '../wire/index.ts'
+import { answerOf, enveloped, repeatingHeaders, versionHeader } from '../wire/index.ts'
 import type {
   Answer,
   Channel,
@@ -18,7 +18,7 @@ import type {
   SendFailure,
 } from '../wire/index.ts'
 import { Deadlines } from './deadlines.ts'
-import { failureOf } from './send-failure.ts'
+import { failureOf, isAuthStatus, isSessionGone } from './send-failure.ts'
 
 /** What mcpx calls itself on its upstream hops, and what it can be asked there. */
 export interface Identity {
@@ -55,6 +55,8 @@ export interface UpstreamRequest {
   readonly logLevel?: string | undefined
   /** Receives progress and logs of this request; without it none is asked for. */
   readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined
+  /** Answers what the server asks on this request's own stream; without it such questions are refused. Never rejects. */
+  readonly onRequest?: ((request: RpcRequest) => Promise<Answer>) | undefined
 }
 
 interface Pending {
@@ -79,7 +81,7 @@ export class Connection implements ChannelListener {
     this.#deadlines = new Deadlines(
       options.clock,
       { idle: options.callTimeout, longest: options.callTimeoutMax },
-      (id) => this.#expire(id),
+      (id, limit) => this.#expire(id, limit),
     )
   }
 
@@ -130,12 +132,12 @@ export class Connection implements ChannelListener {
 
   /** Ends the connection and what it owns; requests in flight are rejected. */
   close(): Promise<void> {
-    return this.#options.channel.close(repeatingHeaders(this.verdict.revision, '', undefined))
+    return this.#options.channel.close(versionHeader(this.verdict.revision))
   }
 
   onMessage(message: RpcMessage, via: Id | undefined): void {
     if (!('method' in message)) this.#onResponse(message, via)
-    else if ('id' in message) this.#onRequest(message)
+    else if ('id' in message) this.#onRequest(message, via)
     else this.#onNotification(message, via)
   }
 
@@ -148,8 +150,12 @@ export class Connection implements ChannelListener {
       })
       return
     }
-    if (failure.kind === 'status' && failure.response?.id === id)
+    // A refusal of credentials, or a session that is gone, is one, whatever JSON-RPC its body holds.
+    const refused =
+      failure.kind === 'status' && (isAuthStatus(failure.status) || isSessionGone(failure, this.verdict.era))
+    if (failure.kind === 'status' && failure.response?.id === id && !refused) {
       return this.#settle(id, answerOf(failure.response))
+    }
     this.#reject(id, failureOf(failure, this.#options.server, pending.request.method))
   }
 
@@ -183,18 +189,21 @@ export class Connection implements ChannelListener {
     this.#options.onStray(response)
   }
 
-  #onRequest(request: RpcRequest): void {
+  /** On HTTP the stream that brings a request says which call provoked it; on a pipe nothing does. */
+  #onRequest(request: RpcRequest, via: Id | undefined): void {
     const { id, method } = request
-    // Nothing else was declared, so nothing else may be asked.
-    const reply: RpcMessage =
-      method === METHOD.ping
-        ? { jsonrpc: '2.0', id, result: {} }
-        : {
-            jsonrpc: '2.0',
-            id,
-            error: { code: ERRORS.methodNotFound, message: `Method not found: ${clip(method)}` },
-          }
-    this.#options.channel.send(reply, repeatingHeaders(this.verdict.revision, '', undefined))
+    const asked = via === undefined ? undefined : this.#pending.get(via)?.request.onRequest
+    if (method === METHOD.ping) this.#reply({ jsonrpc: '2.0', id, result: {} })
+    else if (asked !== undefined) {
+      void asked(request).then((answer) => this.#reply({ jsonrpc: '2.0', id, ...answer }))
+    } else {
+      const error = { code: ERRORS.methodNotFound, message: `Method not found: ${clip(method)}` }
+      this.#reply({ jsonrpc: '2.0', id, error })
+    }
+  }
+
+  #reply(response: RpcResponse): void {
+    this.#options.channel.send(response, versionHeader(this.verdict.revision))
   }
 
   #onNotification(notification: RpcNotification, via: Id | undefined): void {
@@ -216,10 +225,10 @@ export class Connection implements ChannelListener {
     this.#tellGivenUp(id, reason)
   }
 
-  #expire(id: Id): void {
+  #expire(id: Id, limit: 'callTimeout' | 'callTimeoutMax'): void {
     const method = this.#pending.get(id)?.request.method
-    const { server, callTimeout } = this.#options
-    const message = `Server "${server}" did not answer ${method} within ${callTimeout / 1000} s. Raise "callTimeout" if it may take longer.`
+    const { server, [limit]: ms } = this.#options
+    const message = `Server "${server}" did not answer ${method} within ${ms / 1000} s. Raise "${limit}" if it may take longer.`
     this.#reject(id, new McpxError('UPSTREAM_TIMEOUT', message))
     this.#tellGivenUp(id, 'timed out')
   }

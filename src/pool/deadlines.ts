@@ -1,6 +1,9 @@
 import type { Clock, Timer } from '../base/index.ts'
 import type { Id } from '../wire/index.ts'
 
+/** Told with the limit that was reached. */
+type OnDue = (id: Id, limit: 'callTimeout' | 'callTimeoutMax') => void
+
 interface Entry {
   readonly latest: number
   due: number
@@ -15,14 +18,14 @@ export class Deadlines {
   readonly #clock: Clock
   readonly #idle: number
   readonly #longest: number
-  readonly #onDue: (id: Id) => void
+  readonly #onDue: OnDue
   #timer: Timer | undefined
 
   /** `idle` and `longest` in ms: since the last sign of life, and since the start. */
   constructor(
     clock: Clock,
     { idle, longest }: { readonly idle: number; readonly longest: number },
-    onDue: (id: Id) => void,
+    onDue: OnDue,
   ) {
     this.#clock = clock
     this.#idle = idle
@@ -63,7 +66,10 @@ export class Deadlines {
     for (const [id, entry] of [...this.#entries]) {
       if (entry.due <= now) {
         this.#entries.delete(id)
-        this.#onDue(id)
+        this.#onDue(
+          id,
+          entry.due < entry.latest || this.#idle === this.#longest ? 'callTimeout' : 'callTimeoutMax',
+        )
       } else {
         next = Math.min(next, entry.due)
         // Later ones fall due later, unless their longest time is near; those are found with the next check.

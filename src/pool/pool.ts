@@ -54,6 +54,11 @@ export class Pool {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Starts the servers that are to run from the beginning. Failures show where every start's do. */
+  startEager(): void {
+    for (const upstream of this.upstreams) if (upstream.spec.start === 'eager') upstream.start()
+  }
+
   /** Ends every server. Resolves when all processes and streams are gone; later leases are refused with `STOPPING`. */
   stop(reason: string): Promise<void> {
     this.#stopping ??= Promise.all(this.upstreams.map((upstream) => upstream.stop(reason))).then(() => {})

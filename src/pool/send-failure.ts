@@ -1,5 +1,9 @@
 import { clip, McpxError } from '../base/index.ts'
+import { ERRORS } from '../spec/index.ts'
+import type { Era } from '../spec/index.ts'
 import type { SendFailure } from '../wire/index.ts'
+
+type StatusFailure = SendFailure & { readonly kind: 'status' }
 
 /**
  * The error of a request whose answer cannot come. `data.ran` is `no` where it is proven that the server did not run it, so
@@ -37,11 +41,29 @@ export function failureOf(failure: SendFailure, server: string, method: string):
   }
 }
 
-function statusFailure(failure: SendFailure & { kind: 'status' }, server: string, method: string): McpxError {
+/** Statuses that ask for credentials, or refuse those that came. */
+export function isAuthStatus(status: number): boolean {
+  return status === 401 || status === 403 || status === 407
+}
+
+/** What legacy servers answer for a name that they do not have; some do it with a 404. */
+const NOT_FOUND: ReadonlySet<number> = new Set([
+  ERRORS.methodNotFound,
+  ERRORS.invalidParams,
+  ERRORS.resourceNotFound,
+])
+
+/** Whether a 404 is that of a legacy session, which may carry a JSON-RPC error with the id of the request. */
+export function isSessionGone({ status, response }: StatusFailure, era: Era): boolean {
+  if (status !== 404 || era !== 'legacy') return false
+  return response === undefined || ('error' in response && !NOT_FOUND.has(response.error.code))
+}
+
+function statusFailure(failure: StatusFailure, server: string, method: string): McpxError {
   const { status, response, body } = failure
   const error = response !== undefined && 'error' in response ? response.error : undefined
   const data = { status, body: clip(body, 1000), error, ran: status === 404 ? 'no' : 'unknown' }
-  if (status === 401 || status === 403) {
+  if (isAuthStatus(status)) {
     const challenge = failure.headers['www-authenticate']
     const hint = 'Check the "headers" of its configuration.'
     return new McpxError(

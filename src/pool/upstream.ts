@@ -186,6 +186,15 @@ export class Upstream {
     return { answer: outcome.answer, connection }
   }
 
+  /** Starts the instance that most callers share, for nobody in particular. */
+  start(): void {
+    const nobody = { principal: '', session: undefined, revision: undefined }
+    this.lease(nobody).then(
+      (lease) => lease.release(),
+      () => {},
+    )
+  }
+
   /** Ends all instances; the next call starts fresh ones. */
   async restart(reason: string): Promise<void> {
     await Promise.all([this.#lanes.main.close(reason), this.#lanes.legacy.close(reason)])
@@ -301,7 +310,9 @@ export class Upstream {
     const server = { name: textOf(info?.['name']), version: textOf(info?.['version']) }
     const record = recordOf(this.spec, verdict, { now: clock.now(), previous, server })
     if (record !== undefined) eras.remember(this.spec.digest, record)
-    if (verdict.stale || record?.doubted === true) {
+    // A record that was not believed any more may have been wrong too. One that another preference made says nothing.
+    const changed = record !== undefined && previous?.first === record.first && previous.era !== record.era
+    if (verdict.stale || changed || record?.doubted === true) {
       this.#shared.onEvent({ kind: 'era-stale', server: this.name, was: previous, now: verdict.revision })
     }
   }

@@ -56,6 +56,11 @@ export function progressTokenOf(params: JsonObject | undefined): Id | undefined 
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
+/** The header that names the revision of a message, where the revision has it. */
+export function versionHeader(id: RevisionId): Record<string, string> {
+  return revision(id).http.versionHeader === 'absent' ? {} : { [HEADERS.protocolVersion]: id }
+}
+
 /** The HTTP headers that repeat a message's revision, method and name, as far as the revision has them. */
 export function repeatingHeaders(
   id: RevisionId,
@@ -63,8 +68,7 @@ export function repeatingHeaders(
   params: JsonObject | undefined,
 ): Record<string, string> {
   const { http } = revision(id)
-  const headers: Record<string, string> = {}
-  if (http.versionHeader !== 'absent') headers[HEADERS.protocolVersion] = id
+  const headers = versionHeader(id)
   if (!http.methodHeaders) return headers
   headers[HEADERS.method] = method
   const nameFrom = methodIn(id, method)?.nameFrom

@@ -11,7 +11,7 @@ export type {
   Target,
   TransportKind,
 } from './channel.ts'
-export { enveloped, progressTokenOf, repeatingHeaders } from './envelope.ts'
+export { enveloped, progressTokenOf, repeatingHeaders, versionHeader } from './envelope.ts'
 export type { Envelope } from './envelope.ts'
 export { decodeHeaderValue, encodeHeaderValue } from './header-codec.ts'
 export { lowerError, raiseError } from './error-shape.ts'

@@ -1,10 +1,12 @@
 // Case C37: however mcpx ends, nothing that it started is left, not even what ignores the end of its stdin and SIGTERM, or was
 // started by a wrapper.
-import { expect, test } from 'vitest'
+import { expect, test as anywhere } from 'vitest'
 import { fixture, openWorkspace, pidsIn } from '../peers/workspace.ts'
 import type { Workspace } from '../peers/workspace.ts'
 import { eventually, guardiansOf, runs } from '../transport/processes.ts'
 
+/** Windows has neither these signals nor process groups; there, taskkill ends a tree. */
+const test = anywhere.skipIf(process.platform === 'win32')
 /** How many processes each server is. The wrapped server is the stubborn one. */
 const PROCESSES = { 'legacy-stdio': 1, stubborn: 1, wrapper: 2 }
 const ALL = 4

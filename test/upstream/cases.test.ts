@@ -5,9 +5,9 @@ import type { Gate } from '../peers/gate.ts'
 import { openWorkspace } from '../peers/workspace.ts'
 import type { Workspace } from '../peers/workspace.ts'
 import { eventually } from '../transport/processes.ts'
-import { answer, legacy, modern, openingsOf, openUpstream, refuse } from './http-upstream.ts'
+import { legacy, openingsOf, openUpstream, refuse } from './http-upstream.ts'
 import type { Asked, Reply } from './http-upstream.ts'
-import { methodsIn, openingsIn, processesIn, recorded, recordedIn, startIn, watch } from './setup.ts'
+import { methodsIn, openingsIn, processesIn, recorded, recordedIn, startIn } from './setup.ts'
 import type { Era } from './setup.ts'
 
 let gate: Gate
@@ -48,7 +48,8 @@ const refusing = [
   { id: 'C08', program: 'names-old-versions', what: 'refuses discover with -32022, naming legacy revisions only' },
 ]
 
-test.each(refusing)('case $id: a server that $what is legacy', async ({ program }) => {
+for (const { id, what, program } of refusing)
+  test(`case ${id}: a server that ${what} is legacy`, async () => {
   const { definition, frames } = onPipe(program)
   await using workspace = await openWorkspace({ mcpServers: { one: definition }, upstream: PATIENT })
   expect(await start(workspace)).toEqual({ said: 'legacy', era: 'legacy', source: 'probe', remembered: 'legacy' })
@@ -63,7 +64,8 @@ const silent = [
   { id: 'C02', program: 'silent-on-meta', what: 'is silent where there is a _meta' },
 ]
 
-test.each(silent)('case $id: a server that $what is asked the other way beside it', async ({ program }) => {
+for (const { id, what, program } of silent)
+  test(`case ${id}: a server that ${what} is asked the other way beside it`, async () => {
   const { definition, frames } = onPipe(program)
   const config = { mcpServers: { one: definition } }
   await using workspace = await openWorkspace({ ...config, upstream: QUICK })
@@ -150,7 +152,8 @@ const overHttp = [
   },
 ]
 
-test.each(overHttp)('case $id: $what as the answer to discover is legacy', async ({ reply }) => {
+for (const { id, what, reply } of overHttp)
+  test(`case ${id}: ${what} as the answer to discover is legacy`, async () => {
   const server = legacy(ofDiscover(reply))
   await using upstream = await openUpstream(server.behaviour)
   await using workspace = await openWorkspace({ mcpServers: { one: { url: upstream.url } } })
@@ -161,30 +164,3 @@ test.each(overHttp)('case $id: $what as the answer to discover is legacy', async
   expect(await start(workspace)).toMatchObject({ said: 'legacy', source: 'cache' })
   expect(openingsOf(upstream.asked)).toBe('initialize')
 })
-
-const speaksNewest = ofDiscover((asked) => refuse(asked, -32601))
-
-test.each(['-32020', 'the end of its session'])(
-  'case C09: a session in the modern revision is driven by its methods; what they lack would get %s',
-  async (how) => {
-    const server = legacy((asked) => {
-      const early = speaksNewest(asked)
-      if (early) return early
-      if (['logging/setLevel', 'ping'].includes(asked.method)) {
-        if (how !== '-32020') server.lose()
-        return refuse(asked, -32020, { status: 400 })
-      }
-      if (asked.method !== 'initialize') return undefined
-      return server.behaviour({ ...asked, method: 'initialize', params: {} })
-    })
-    // Whatever the client asks for, the answer is the newest revision.
-    await using upstream = await openUpstream(async (asked) => {
-      const reply = await server.behaviour(
-        asked.method === 'initialize' ? { ...asked, method: 'initialize ' } : asked,
-      )
-      return reply
-    })
-    expect(how).toBeDefined()
-    void [upstream, answer, modern, watch]
-  },
-)

@@ -100,13 +100,14 @@ async function beFound(runtime: Runtime, opened: Opened): Promise<void> {
   })
 }
 
-function announce({ gateway, config }: Runtime, url: string, json: boolean): void {
+function announce({ gateway, config, pool }: Runtime, url: string, json: boolean): void {
   const mcp = `${url}/mcp`
   if (json) print(JSON.stringify({ mcp, v1: `${url}/v1`, pid: process.pid }))
   else
     print(
       `mcpx ${VERSION} serves ${gateway.members.length} servers of ${config.path} at ${styled('bold', mcp)}`,
     )
+  pool.startEager()
   // What a server offers is not known before it has been asked once.
   const warm = Promise.all(
     gateway.members.map((member) =>
