@@ -16,6 +16,7 @@ export const FAILURES = {
   TOOL_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
   PROMPT_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
   RESOURCE_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
+  HEADER_MISMATCH: { rpc: -32020, http: 400, exit: 64, retry: 'never' },
   CURSOR_UNKNOWN: { rpc: -32602, http: 400, exit: 64, retry: 'never' },
   UPSTREAM_START_FAILED: { rpc: -32603, http: 502, exit: 69, retry: 'after-backoff' },
   UPSTREAM_START_TIMEOUT: { rpc: -32603, http: 504, exit: 69, retry: 'after-backoff' },

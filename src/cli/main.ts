@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import { asMcpxError, FAILURES } from '../base/index.ts'
 import { addCall } from './commands/call.ts'
+import { addClients } from './commands/clients.ts'
 import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
 import { addProbe } from './commands/probe.ts'
@@ -20,7 +21,17 @@ const program = new Command('mcpx')
   .enablePositionalOptions()
   .showHelpAfterError('(mcpx --help tells what there is)')
 
-for (const add of [addDaemon, addServe, addCall, addTools, addProbe, addProtocol, addSettings, addConfig])
+for (const add of [
+  addDaemon,
+  addServe,
+  addCall,
+  addTools,
+  addProbe,
+  addProtocol,
+  addClients,
+  addSettings,
+  addConfig,
+])
   add(program)
 for (const command of program.commands)
   command.exitOverride().showHelpAfterError(`(mcpx ${command.name()} --help tells more)`)

@@ -108,7 +108,11 @@ export function endpointLimits(settings: Settings): EndpointLimits {
 }
 
 /** The endpoint of a view for a client on a pipe. */
-export function endpointOptions({ settings, log, sealer }: Runtime, view: View): EndpointOptions {
+export function endpointOptions(
+  { settings, log, sealer }: Runtime,
+  view: View,
+  onOutcome?: EndpointOptions['onOutcome'],
+): EndpointOptions {
   return {
     handler: view,
     serverInfo: MCPX_INFO,
@@ -118,6 +122,7 @@ export function endpointOptions({ settings, log, sealer }: Runtime, view: View):
     limits: endpointLimits(settings),
     access: { allowedHosts: () => [], allowedOrigins: () => [], loopback: true },
     sealer,
+    onOutcome,
   }
 }
 

@@ -47,8 +47,8 @@ export class HttpEndpoint {
     try {
       await this.#handle(request, response, reply)
     } catch (error) {
-      // A client that went away in the middle of its body is nobody's failure.
-      if (response.destroyed || request.destroyed) return
+      // A client that went away in the middle of its body is nobody's failure. A body that was read to its end is destroyed too.
+      if (response.destroyed || (request.destroyed && !request.complete)) return
       this.#options.log.error('a request failed inside mcpx', {
         error: error instanceof Error ? error.stack : String(error),
       })

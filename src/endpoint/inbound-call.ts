@@ -1,5 +1,7 @@
-import { asMcpxError, Cancellation, FAILURES } from '../base/index.ts'
+import { asMcpxError, Cancellation, FAILURES, isObject } from '../base/index.ts'
 import type { JsonObject, McpxError } from '../base/index.ts'
+import { headerValues } from '../era/index.ts'
+import type { InboundHeaders } from '../era/index.ts'
 import { META, METHOD } from '../spec/index.ts'
 import { lowerNotification, progressTokenOf } from '../wire/index.ts'
 import type { Answer, Call, Caller, Id, RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
@@ -11,15 +13,20 @@ export class InboundCall implements Call {
   readonly params: JsonObject | undefined
   readonly caller: Caller
   readonly cancellation = new Cancellation()
+  readonly headerValues: Call['headerValues']
+  readonly #id: Id
   readonly #token: Id | undefined
   readonly #send: (notification: RpcNotification) => void
 
-  constructor(request: RpcRequest, caller: Caller, send: (notification: RpcNotification) => void) {
+  constructor(request: RpcRequest, caller: Caller, exchange: CallExchange) {
+    const { headers } = exchange
     this.method = request.method
     this.params = request.params
     this.caller = caller
+    this.headerValues = headers && ((name) => headerValues(headers, name))
+    this.#id = request.id
     this.#token = progressTokenOf(request.params)
-    this.#send = send
+    this.#send = exchange.send
   }
 
   get wantsProgress(): boolean {
@@ -28,12 +35,27 @@ export class InboundCall implements Call {
 
   notify(method: string, params: JsonObject): void {
     if (this.cancellation.reason !== undefined) return
-    const own = method === METHOD.progress ? { ...params, [META.progressToken]: this.#token } : params
+    const own =
+      method === METHOD.progress ? { ...params, [META.progressToken]: this.#token } : this.marked(params)
     const spelled = lowerNotification(method, own, this.caller.revision)
     this.#send(
       spelled === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params: spelled },
     )
   }
+
+  /** What belongs to a subscription carries its id: that of the request that opened it. */
+  marked(value: JsonObject): JsonObject {
+    if (this.method !== METHOD.listen) return value
+    const meta = value['_meta']
+    return { ...value, _meta: { ...(isObject(meta) ? meta : undefined), [META.subscriptionId]: this.#id } }
+  }
+}
+
+/** How a call's caller is reached while it runs. */
+export interface CallExchange {
+  /** What the request came with over modern HTTP. */
+  readonly headers?: InboundHeaders | undefined
+  readonly send: (notification: RpcNotification) => void
 }
 
 /** Has the call answered; a failure of mcpx's own is an answer too. Never rejects. */

@@ -40,7 +40,7 @@ export async function answerInitialize(
   options: EndpointOptions,
 ): Promise<RpcResponse> {
   const discover: RpcRequest = { jsonrpc: '2.0', id: request.id, method: METHOD.discover }
-  const answer = await runCall(new InboundCall(discover, caller, () => {}), options)
+  const answer = await runCall(new InboundCall(discover, caller, { send: () => {} }), options)
   if ('error' in answer)
     return { jsonrpc: '2.0', id: request.id, error: lowerError(answer.error, caller.revision) }
   const { capabilities, instructions } = answer.result
@@ -75,7 +75,7 @@ export async function answerLegacy(
     const message = `Invalid request: a request with id ${JSON.stringify(id)} is in flight already`
     return { jsonrpc: '2.0', id, error: { code: ERRORS.invalidRequest, message } }
   }
-  const call = new InboundCall(request, caller, exchange.send)
+  const call = new InboundCall(request, caller, { send: exchange.send })
   inFlight.set(id, call)
   try {
     const answer = await runCall(call, options)

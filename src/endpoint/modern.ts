@@ -31,7 +31,7 @@ export async function answerModern(
 ): Promise<Outcome> {
   const refusal = checkModern(request, exchange.headers, options.open)
   if (refusal !== undefined) return failure(request.id, refusal.error, refusal.status)
-  const call = new InboundCall(request, callerOf(request, exchange.principal), exchange.send)
+  const call = new InboundCall(request, callerOf(request, exchange.principal), exchange)
   exchange.onCall(call)
   const answer = await runCall(call, options)
   if ('error' in answer) {
@@ -41,7 +41,7 @@ export async function answerModern(
   const result = lower(call.method, answer.result, call.caller.revision)
   return {
     status: 200,
-    response: { jsonrpc: '2.0', id: request.id, result: signed(result, options.serverInfo) },
+    response: { jsonrpc: '2.0', id: request.id, result: signed(call.marked(result), options.serverInfo) },
   }
 }
 
@@ -68,9 +68,11 @@ function signed(result: JsonObject, serverInfo: JsonObject): JsonObject {
 /** A handler's own error is a 200; these two are framing that only the handler could judge. */
 function statusOf(error: RpcError): number {
   if (error.code === ERRORS.methodNotFound) return 404
-  return error.code === ERRORS.missingClientCapability ? 400 : 200
+  return FRAMING.has(error.code) ? 400 : 200
 }
 
 function failure(id: Id, error: RpcError, status: number): Outcome {
   return { status, response: { jsonrpc: '2.0', id, error } }
 }
+
+const FRAMING: ReadonlySet<number> = new Set([ERRORS.missingClientCapability, ERRORS.headerMismatch])

@@ -139,14 +139,14 @@ export function noteNotification(
  * has been written.
  */
 export function tellRefused(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: Watched & { readonly code: number },
+  exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  code: number,
+  options: Watched,
 ): void {
-  const outcome = beginOutcome(options, request)
+  const outcome = beginOutcome(options, exchange.request)
   if (outcome === undefined) return
-  outcome.code = options.code
-  endHttpOutcome(outcome, { request, response }, options)
+  outcome.code = code
+  endHttpOutcome(outcome, exchange, options)
 }
 
 type Served = Pick<Caller, 'revision' | 'clientInfo' | 'principal'>
@@ -162,6 +162,7 @@ let lastId = 0
 function deliver(outcome: Outcome, { onOutcome, clock, log }: Watched): void {
   outcome.id = ++lastId
   outcome.ms = Math.max(0, clock.now() - outcome.at)
+  if (outcome.refused) outcome.served = null
   try {
     onOutcome?.(outcome)
   } catch (error) {

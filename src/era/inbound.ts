@@ -10,9 +10,10 @@ import {
   METHOD,
   methodIn,
   newest,
+  REVISIONS,
   revisionsOf,
 } from '../spec/index.ts'
-import type { Era } from '../spec/index.ts'
+import type { Era, RevisionId } from '../spec/index.ts'
 import { decodeHeaderValue, encodeHeaderValue } from '../wire/index.ts'
 import type { RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
 
@@ -43,7 +44,7 @@ export function classifyInbound(
   if (markerOf(message) !== undefined) return { era: 'modern', reason: 'marker' }
   if (message.method === METHOD.initialize) return { era: 'legacy', reason: 'method' }
   if (inSession) return { era: 'legacy', reason: 'session' }
-  const versions = headers && valuesOf(headers, HEADERS.protocolVersion)
+  const versions = headers && headerValues(headers, HEADERS.protocolVersion)
   if (versions?.some((version) => eraOfDate(version) === 'modern') === true)
     return { era: 'modern', reason: 'header' }
   if (message.method === METHOD.discover) return { era: 'modern', reason: 'method' }
@@ -61,7 +62,7 @@ export function checkModern(
 ): Refusal | undefined {
   const version = markerOf(message)
   if (version === undefined) return badRequest(ERRORS.invalidParams, missingMarker())
-  const versionHeader = headers && valuesOf(headers, HEADERS.protocolVersion)
+  const versionHeader = headers && headerValues(headers, HEADERS.protocolVersion)
   if (versionHeader !== undefined && versionHeader.some((value) => value !== version)) {
     return mismatch(HEADERS.protocolVersion, versionHeader, version)
   }
@@ -73,9 +74,7 @@ export function checkModern(
   return (
     checkMeta(message) ??
     (headers && checkHeaders(message, headers, version)) ??
-    (open || methodIn(version, message.method)?.kind === 'request'
-      ? undefined
-      : unknownMethod(message.method))
+    (isServed(version, message.method, open) ? undefined : unknownMethod(message.method))
   )
 }
 
@@ -84,6 +83,20 @@ export function markerOf(message: RpcRequest | RpcNotification): string | undefi
   const meta = message.params?.['_meta']
   const version = isObject(meta) ? meta[META.protocolVersion] : undefined
   return typeof version === 'string' && version !== '' ? version : undefined
+}
+
+/** `open` is for what no revision knows. What this one has removed is refused: an older server would still answer it. */
+function isServed(version: RevisionId, method: string, open: boolean): boolean {
+  const facts = methodIn(version, method)
+  return facts === undefined ? open && !isOfOtherRevisions(method) : facts.kind === 'request'
+}
+
+/** Core tasks do not count: as an extension, they keep their methods' names. */
+function isOfOtherRevisions(method: string): boolean {
+  return REVISIONS.some(({ id }) => {
+    const facts = methodIn(id, method)
+    return facts !== undefined && facts.capability?.startsWith('tasks') !== true
+  })
 }
 
 /** A method that the revision in use does not have: 404 in the modern era, so that intermediaries see it. */
@@ -117,7 +130,7 @@ function checkHeaders(message: RpcRequest, headers: InboundHeaders, version: str
 
 function checkHeader(headers: InboundHeaders, name: string, expected: string): Refusal | undefined {
   if (isOnlyValue(headers, name, expected)) return undefined
-  const values = valuesOf(headers, name)
+  const values = headerValues(headers, name)
   if (values === undefined) return badRequest(ERRORS.headerMismatch, `Header mismatch: ${name} is missing`)
   return values.length === 1 && values[0] === expected ? undefined : mismatch(name, values, expected)
 }
@@ -129,7 +142,7 @@ function checkName(message: RpcRequest, headers: InboundHeaders): Refusal | unde
   // A name that must be encoded is a mismatch when it comes as it is, whatever the HTTP library read it as.
   if (isOnlyValue(headers, HEADERS.name, expected) && encodeHeaderValue(expected) === expected)
     return undefined
-  const values = valuesOf(headers, HEADERS.name)
+  const values = headerValues(headers, HEADERS.name)
   if (values === undefined)
     return badRequest(ERRORS.headerMismatch, `Header mismatch: ${HEADERS.name} is missing`)
   if (values.length > 1) return mismatch(HEADERS.name, values, expected)
@@ -146,7 +159,7 @@ function isOnlyValue(headers: InboundHeaders, name: string, expected: string): b
 }
 
 /** The distinct values of a header, from the raw list: a joined value cannot be split, since a URI may hold a comma. */
-function valuesOf(headers: InboundHeaders, name: string): string[] | undefined {
+export function headerValues(headers: InboundHeaders, name: string): string[] | undefined {
   const wanted = name.toLowerCase()
   if (headers.joined[wanted] === undefined) return undefined
   const values = new Set<string>()

@@ -1,7 +1,7 @@
 // Which era an upstream speaks (the probe) and which era a message from a client belongs to (inbound).
-export { checkModern, classifyInbound, markerOf } from './inbound.ts'
+export { checkModern, classifyInbound, headerValues, markerOf } from './inbound.ts'
 export type { Classification, InboundHeaders, Refusal } from './inbound.ts'
-export { describeClose, stderrOf } from './probe-errors.ts'
+export { describeClose, stderrOf, stderrTail } from './probe-errors.ts'
 export { advance, createProbe } from './probe.ts'
 export type { ProbeEvent } from './probe.ts'
 export type { ProbeState, Step } from './probe-state.ts'

@@ -131,13 +131,16 @@ export function describeClose(reason: CloseReason): string {
   }
 }
 
-/** The last lines of a process's stderr as the end of a message, or nothing. */
+/** The last lines of an ended process's stderr as the end of a message, or nothing. */
 export function stderrOf(reason: CloseReason): string {
-  if (reason.kind !== 'exited' || reason.stderr.length === 0) return ''
-  return ` Its stderr ends:\n${reason.stderr
-    .slice(-10)
-    .map((line) => `  ${clip(line, 200)}`)
-    .join('\n')}`
+  return reason.kind === 'exited' ? stderrTail(reason.stderr) : ''
+}
+
+/** The last lines of a stderr as the end of a message, or nothing. */
+export function stderrTail(lines: readonly string[]): string {
+  if (lines.length === 0) return ''
+  const shown = lines.slice(-10).map((line) => `  ${clip(line, 200)}`)
+  return ` Its stderr ends:\n${shown.join('\n')}`
 }
 
 function methodOf(question: Question): string {

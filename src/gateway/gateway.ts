@@ -41,10 +41,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const byName = new Map(members.map((member) => [member.name, member]))
   pool.onEvent((event) => {
     if (event.kind !== 'notification') return
-    const kind = changedList(event.notification.method)
-    for (const lists of (kind && byName.get(event.server)?.allLists()) ?? []) {
-      for (const changed of kind ?? []) lists.invalidate(changed)
-    }
+    const member = byName.get(event.server)
+    const changed = changedLists(event.notification.method)
+    for (const kind of changed) for (const lists of member?.allLists() ?? []) lists.invalidate(kind)
+    const [first] = changed
+    if (first !== undefined) member?.changes.tell(LISTS[first].capability)
   })
   return { merged: view(members), only: (server) => single.get(server), members }
 }
@@ -66,10 +67,9 @@ function refuseClash(members: readonly Member[]): void {
 }
 
 /** The lists that a notification says have changed. */
-function changedList(method: string): ListKind[] | undefined {
+function changedLists(method: string): ListKind[] {
   const declared = methodIn(newest(), method)?.capability
-  const changed = (Object.keys(LISTS) as ListKind[]).filter(
+  return (Object.keys(LISTS) as ListKind[]).filter(
     (kind) => declared === `${LISTS[kind].capability}.listChanged`,
   )
-  return changed.length > 0 ? changed : undefined
 }

@@ -1,10 +1,12 @@
 // One server as the gateway sees it: how to reach it, what it offers, and what it is called in public.
-import { asMcpxError, clip, McpxError } from '../base/index.ts'
+import { asMcpxError, clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Upstream } from '../pool/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import { raise, raiseError } from '../wire/index.ts'
 import type { Answer, Call } from '../wire/index.ts'
+import { Changes } from './changes.ts'
+import type { ChangedList } from './changes.ts'
 import { toolFilter } from './filter.ts'
 import type { ToolFilter } from './filter.ts'
 import { forCatalogue, ServerLists } from './lists.ts'
@@ -28,6 +30,7 @@ export class Member {
   readonly upstream: Upstream
   readonly prefix: string
   readonly allows: (tool: string) => boolean
+  readonly changes = new Changes()
   readonly #io: { readonly clock: Clock; readonly log: Log }
   readonly #lists = new Map<string, ServerLists>()
 
@@ -56,6 +59,14 @@ export class Member {
   /** Every principal's lists, for what concerns all of them. */
   allLists(): Iterable<ServerLists> {
     return this.#lists.values()
+  }
+
+  /** Whether the server says of itself when a list changes, over a connection on which mcpx hears it. */
+  announces(kind: ChangedList): boolean {
+    const connection = this.upstream.current
+    if (connection?.verdict.era !== 'legacy' || connection.verdict.transport !== 'stdio') return false
+    const declared = connection.capabilities[kind]
+    return isObject(declared) && declared['listChanged'] === true
   }
 
   publicName(name: string): string {

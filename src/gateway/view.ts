@@ -3,10 +3,11 @@ import { clip, isObject, McpxError, nearest } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
 import type { Method } from '../spec/index.ts'
-import { paramHeadersOf } from '../wire/index.ts'
-import type { Answer, Call, CallHandler } from '../wire/index.ts'
+import { paramHeaderFault, paramHeadersOf } from '../wire/index.ts'
+import type { Answer, Call, CallHandler, ParamHeader } from '../wire/index.ts'
 import { gather } from './gather.ts'
 import { LISTS } from './lists.ts'
+import { listen } from './listen.ts'
 import type { ListKind } from './lists.ts'
 import type { Member } from './member.ts'
 import { afterPrefix, mayBeShortened } from './names.ts'
@@ -44,6 +45,7 @@ const HANDLERS: Partial<Record<Method, Handler>> = {
   [METHOD.promptsGet]: (view, call) => view.getPrompt(call),
   [METHOD.resourcesRead]: (view, call) => view.readResource(call),
   [METHOD.complete]: (view, call) => view.complete(call),
+  [METHOD.listen]: (view, call) => listen(view.members, call),
 }
 
 /** The capabilities that mcpx carries across, by what an upstream declares. */
@@ -128,6 +130,7 @@ export class View implements CallHandler {
     const { member, native } = await this.#byName('tools', call)
     if (!member.allows(native)) throw unknown('tools', call.params?.['name'], [])
     const params = renamed(call.params, native)
+    await this.#checkHeaders(member, call, params)
     const run = async (): Promise<Answer> => {
       const headers = await this.#paramHeaders(member, call.caller.principal, params)
       return member.run(call, { method: call.method, params, headers })
@@ -144,17 +147,30 @@ export class View implements CallHandler {
     return answer
   }
 
-  /** The headers that repeat a call's parameters. On a pipe there are none, and nothing needs to be known of the tool. */
+  /** Over modern HTTP a caller repeats annotated parameters in headers, on which whoever stands between may have relied. */
+  async #checkHeaders(member: Member, call: Call, params: JsonObject): Promise<void> {
+    if (call.headerValues === undefined) return
+    const annotated = await this.#annotations(member, call.caller.principal, params['name'])
+    const fault = paramHeaderFault(annotated, params['arguments'], call.headerValues)
+    if (fault !== undefined) throw new McpxError('HEADER_MISMATCH', `Header mismatch: ${fault}`)
+  }
+
+  /** The headers that repeat a call's parameters. On a pipe there are none. */
   async #paramHeaders(
     member: Member,
     principal: string,
     params: JsonObject,
   ): Promise<Record<string, string> | undefined> {
     if (member.upstream.spec.transport === 'stdio') return undefined
+    return paramHeadersOf(await this.#annotations(member, principal, params['name']), params['arguments'])
+  }
+
+  /** The annotated parameters of a tool, which are known once its server has listed it. */
+  async #annotations(member: Member, principal: string, name: unknown): Promise<readonly ParamHeader[]> {
     const lists = member.lists(principal)
     const list = lists.known('tools') ?? (await lists.within('tools', this.#options.patience())).list
-    const tool = list?.byKey.get(String(params['name']))
-    return tool === undefined ? undefined : paramHeadersOf(lists.paramHeaders(tool), params['arguments'])
+    const tool = list?.byKey.get(String(name))
+    return tool === undefined ? [] : lists.paramHeaders(tool)
   }
 
   async getPrompt(call: Call): Promise<Answer> {

@@ -5,10 +5,11 @@ import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { FAILURES, McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
-import { HttpEndpoint, refusedAccess, unread } from '../endpoint/index.ts'
-import type { EndpointLimits, EndpointOptions, Sealer } from '../endpoint/index.ts'
+import { HttpEndpoint, refusedAccess, tellRefused, unread } from '../endpoint/index.ts'
+import type { EndpointLimits, EndpointOptions, Outcome, Sealer } from '../endpoint/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
+import { addMetrics } from './metrics-route.ts'
 import { sendProblem } from './problem.ts'
 import { unknownServer } from './unknown-server.ts'
 import { addV1 } from './v1.ts'
@@ -38,16 +39,19 @@ const MCP = '/mcp'
 
 /** Listens. Rejects with `PORT_TAKEN` where somebody else does. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, log, gateway } = options
+  const { host, port, log, gateway, clock, watch } = options
+  const onOutcome = (outcome: Outcome): void => watch.observe(outcome)
   const access = {
     allowedHosts: options.allowedHosts,
     allowedOrigins: options.allowedOrigins,
     loopback: LOOPBACK.test(host),
   }
   const endpointFor = (handler: CallHandler, open: boolean): HttpEndpoint => {
-    const { serverInfo, limits, clock, sealer } = options
-    const endpoint: EndpointOptions = { handler, open, serverInfo, limits, clock, log, access, sealer }
-    return new HttpEndpoint(endpoint)
+    const { serverInfo, limits, sealer } = options
+    const shared: Omit<EndpointOptions, 'handler' | 'open'> = {
+      ...{ serverInfo, limits, clock, log, access, sealer, onOutcome },
+    }
+    return new HttpEndpoint({ ...shared, handler, open })
   }
   const merged = endpointFor(gateway.merged, gateway.merged.single !== undefined)
   const single = new Map(
@@ -61,7 +65,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (name === undefined) return false
     const endpoint = name === '' ? merged : single.get(name)
     if (endpoint !== undefined) void endpoint.handle(request, response)
-    else refuse(request, response, refusedAccess(request, access) ?? unknownServer(name, gateway))
+    else {
+      const code = refuse(request, response, refusedAccess(request, access) ?? unknownServer(name, gateway))
+      tellRefused({ request, response }, code, { clock, log, onOutcome })
+    }
     return true
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -71,11 +78,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
   app.get('/health', () => ({ status: 'ok' }))
   addV1(app, options)
+  const endpoints = [merged, ...single.values()]
+  const sessions = (): number => endpoints.reduce((sum, endpoint) => sum + endpoint.sessions, 0)
+  await addMetrics(app, { watch, gateway, sessions })
   try {
     const url = await app.listen({ host, port })
     return {
       url: url.replace('[::1]', 'localhost'),
-      close: (reason) => close(app, [merged, ...single.values()], reason),
+      close: (reason) => close(app, endpoints, reason),
     }
   } catch (error) {
     throw portError(error, host, port)
@@ -107,14 +117,17 @@ function restApp(first: (request: IncomingMessage, response: ServerResponse) => 
   })
 }
 
-/** Answers where there is no endpoint. Who may not come in is not told which servers there are. */
-function refuse(request: IncomingMessage, response: ServerResponse, why: string | McpxError): void {
+/**
+ * Answers where there is no endpoint, and returns the JSON-RPC code. Who may not come in is not told which servers there are.
+ */
+function refuse(request: IncomingMessage, response: ServerResponse, why: string | McpxError): number {
   const [status, code, message] =
     typeof why === 'string'
       ? [403, ERRORS.invalidRequest, why]
       : [FAILURES[why.code].http, FAILURES[why.code].rpc, why.message]
   const body = JSON.stringify(unread(request, code, message))
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
+  return code
 }
 
 async function close(

@@ -5,6 +5,8 @@ import type { Settings } from '../config/index.ts'
 import type { Gateway } from '../gateway/index.ts'
 import { REVISIONS } from '../spec/index.ts'
 import { addCall } from './call-route.ts'
+import { addClients } from './clients-route.ts'
+import type { EraWatch } from './era-watch.ts'
 import type { EventLog } from './events.ts'
 import { addEvents } from './events-route.ts'
 import { reportProtocol, reportServer, reportServers } from './report.ts'
@@ -17,12 +19,13 @@ export interface V1Options {
   readonly version: string
   readonly settings: Settings
   readonly events: EventLog
+  readonly watch: EraWatch
   /** Where a server's protocol preference was set. */
   readonly preferenceSource: (server: string) => string
 }
 
 export function addV1(app: FastifyInstance, options: V1Options): void {
-  const { gateway, clock, version, preferenceSource, settings, events } = options
+  const { gateway, clock, version, preferenceSource, settings, events, watch } = options
   const began = clock.now()
   app.get('/v1/health', () => ({ status: 'ok', version, uptimeMs: clock.now() - began }))
   app.get('/v1/servers', () => ({ servers: reportServers(gateway) }))
@@ -37,6 +40,7 @@ export function addV1(app: FastifyInstance, options: V1Options): void {
     revisions: REVISIONS,
   }))
   addCall(app, gateway)
+  addClients(app, watch)
   addSettings(app, settings)
   addEvents(app, events, { clock, keepAlive: () => settings.get('http.keepAlive') })
 }

@@ -1,8 +1,8 @@
 // Carries out what the verdict machine asks for: opens channels, sends the two questions, keeps time, and hands the channel
 // that it settled on to a Connection.
-import { asMcpxError, isObject } from '../base/index.ts'
-import type { Clock, Log, McpxError, Timer } from '../base/index.ts'
-import { advance, createProbe, describeAnswer, describeClose } from '../era/index.ts'
+import { asMcpxError, isObject, McpxError } from '../base/index.ts'
+import type { Clock, Log, Timer } from '../base/index.ts'
+import { advance, createProbe, describeAnswer, describeClose, stderrTail } from '../era/index.ts'
 import type {
   ProbeEffect,
   ProbeEvent,
@@ -278,10 +278,14 @@ class Start {
   }
 
   #fail(error: McpxError): void {
+    // A silent server often says on stderr what it waits for.
+    const said = error.code === 'UPSTREAM_START_TIMEOUT' ? stderrTail(this.#channel?.stderr?.() ?? []) : ''
+    const failure =
+      said === '' ? error : new McpxError(error.code, `${error.message}${said}`, { cause: error })
     this.#generation++
     this.#stopTimers()
     this.#end()
-    void this.#ending.then(() => this.#reject(error))
+    void this.#ending.then(() => this.#reject(failure))
   }
 
   #end(): void {

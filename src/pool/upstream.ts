@@ -151,6 +151,8 @@ export class Upstream {
 
   /** Leases a connection for a caller, opening one where needed. Rejects with the start's McpxError. */
   async lease(who: LeaseFor, cancellation?: Cancellation): Promise<Lease> {
+    // What the definition lacks no further try can bring.
+    if (this.spec.target instanceof McpxError) throw this.spec.target
     const key = this.#scopeKey(who)
     const lease = await this.#lanes.main.acquire(key, cancellation)
     const legacyCaller = who.revision !== undefined && eraOf(who.revision) === 'legacy'

@@ -17,4 +17,8 @@ export const METHOD = {
   cancelled: 'notifications/cancelled',
   progress: 'notifications/progress',
   message: 'notifications/message',
+  acknowledged: 'notifications/subscriptions/acknowledged',
+  toolsChanged: 'notifications/tools/list_changed',
+  promptsChanged: 'notifications/prompts/list_changed',
+  resourcesChanged: 'notifications/resources/list_changed',
 } as const

@@ -24,6 +24,8 @@ export interface Call {
   readonly params: JsonObject | undefined
   readonly caller: Caller
   readonly cancellation: Cancellation
+  /** The distinct values of a header that the caller sent, where its revision repeats parameters in headers. */
+  readonly headerValues?: ((name: string) => readonly string[] | undefined) | undefined
   /** Whether the caller gave a progress token: without one no progress is asked for upstream. */
   readonly wantsProgress: boolean
   /** Sends the caller a notification that belongs to this call, params in the newest shape. */

@@ -32,7 +32,7 @@ export type {
 export { createLineFramer, DEFAULT_MAX_MESSAGE } from './ndjson.ts'
 export type { LineFramer, LineSink, OversizeLine } from './ndjson.ts'
 export { answeredBy } from './oversize.ts'
-export { paramHeadersOf, readParamHeaders } from './param-headers.ts'
+export { paramHeaderFault, paramHeadersOf, readParamHeaders } from './param-headers.ts'
 export type { ParamHeader, ParamHeaders } from './param-headers.ts'
 export { raise } from './raise.ts'
 export { createSseReader, formatComment, formatSse } from './sse.ts'

@@ -1,8 +1,8 @@
 // Tool parameters that a server wants repeated in HTTP headers (`x-mcp-header`, 2026-07-28 Streamable HTTP).
-import { isObject } from '../base/index.ts'
+import { clip, clipList, isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { HEADERS } from '../spec/index.ts'
-import { encodeHeaderValue } from './header-codec.ts'
+import { decodeHeaderValue, encodeHeaderValue } from './header-codec.ts'
 
 /** One annotated parameter: where its value stands in the arguments, and the header that repeats it. */
 export interface ParamHeader {
@@ -19,6 +19,7 @@ export type ParamHeaders =
 const ANNOTATION = 'x-mcp-header'
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const MAX_DEPTH = 32
+const DECIMAL = /^-?\d+(\.\d+)?$/
 /** Keywords below which nothing is looked for: data, and the properties that are walked one by one. */
 const NO_SCHEMAS = new Set(['properties', 'default', 'examples', 'const', 'enum'])
 
@@ -52,6 +53,39 @@ export function paramHeadersOf(params: readonly ParamHeader[], args: unknown): R
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value)
   }
   return headers
+}
+
+/**
+ * Why the headers of a call contradict its arguments, or undefined. `headerValues` gives a header's distinct values, undefined
+ * where it was not sent. Integers are compared as numbers; a header without a value in the arguments contradicts them too.
+ */
+export function paramHeaderFault(
+  params: readonly ParamHeader[],
+  args: unknown,
+  headerValues: (name: string) => readonly string[] | undefined,
+): string | undefined {
+  for (const { path, header, type } of params) {
+    const value = valueAt(args, path) ?? undefined
+    const [sent, ...others] = headerValues(header) ?? []
+    if (sent === undefined) {
+      if (value === undefined) continue
+      return `${header} is missing, and the body has ${path.join('.')}`
+    }
+    const decoded = decodeHeaderValue(sent)
+    if (!decoded.ok) return `${header} ${decoded.reason}`
+    if (others.length > 0 || !says(decoded.value, value, type)) {
+      const shown = clipList([sent, ...others].map((text) => `'${text}'`))
+      return `${header} header value ${shown} does not match body value ${clip(JSON.stringify(value) ?? 'none')}`
+    }
+  }
+  return undefined
+}
+
+function says(text: string, value: unknown, type: ParamHeader['type']): boolean {
+  if (type === 'integer' && typeof value === 'number') return DECIMAL.test(text) && Number(text) === value
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? text === String(value)
+    : false
 }
 
 /** The value at a path of property names, or undefined. */

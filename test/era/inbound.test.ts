@@ -170,9 +170,20 @@ test('an unserved version is told what is served', () => {
   expect(refusal?.error.data).toEqual({ supported: [V], requested: '2031-01-01' })
 })
 
-test('an open endpoint lets unknown methods through', () => {
-  expect(checkModern(request('tools/paint'), ok('tools/paint'), true)).toBeUndefined()
-})
+test.each(['tools/paint', 'tasks/get'])(
+  'an open endpoint lets through what no revision knows, or what an extension has kept: %s',
+  (method) => {
+    expect(checkModern(request(method), ok(method), true)).toBeUndefined()
+  },
+)
+
+test.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'notifications/progress'])(
+  'an open endpoint refuses what this revision has removed, or has as no request: %s',
+  (method) => {
+    const refusal = checkModern(request(method), ok(method), true)
+    expect(refusal).toMatchObject({ status: 404, error: { code: -32601 } })
+  },
+)
 
 const WEATHER = '天気 🌦'
 const ENCODED = `=?base64?${Buffer.from(WEATHER).toString('base64')}?=`

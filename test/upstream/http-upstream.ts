@@ -83,11 +83,17 @@ export const refuse = ({ id }: Asked, code: number, more: { status?: number; dat
   body: { jsonrpc: '2.0', id, error: { code, message: 'refused', ...(more.data === undefined ? {} : { data: more.data }) } },
 })
 
-/** A modern server: it answers `initialize` with what it supports, and other methods that it lacks with a 404. */
+function isModern({ params }: Asked): boolean {
+  const { _meta } = params as { _meta?: JsonObject }
+  return _meta?.[`${META}protocolVersion`] !== undefined
+}
+
+/** A modern server: it answers what comes without an envelope with the versions that it has, and what it lacks with a 404. */
 export function modern(version = '1.0.0'): Behaviour {
   const whole = { resultType: 'complete', _meta: { [`${META}serverInfo`]: { name: 'fixture', version } } }
   const kept = { ...whole, ttlMs: 60_000, cacheScope: 'public' }
   return (asked) => {
+    if (!isModern(asked)) return refuse(asked, -32022, { status: 400, data: { supported: ['2026-07-28'] } })
     switch (asked.method) {
       case 'server/discover':
         return answer(asked, { ...kept, supportedVersions: ['2026-07-28'], capabilities: { tools: {} } })
@@ -95,8 +101,6 @@ export function modern(version = '1.0.0'): Behaviour {
         return answer(asked, { ...kept, tools: TOOLS })
       case 'tools/call':
         return answer(asked, { ...whole, ...said('modern') })
-      case 'initialize':
-        return refuse(asked, -32022, { status: 400, data: { supported: ['2026-07-28'] } })
       default:
         return refuse(asked, -32601, { status: 404 })
     }
@@ -138,13 +142,10 @@ export function legacy(before?: (asked: Asked) => Reply | undefined, version = '
   return { behaviour, opened, lose: () => open.clear() }
 }
 
-/** Both eras: what has the `_meta` of the modern one is answered so. */
+/** Both eras: what has the envelope of the modern one is answered so. */
 export function dual(version = '1.0.0'): Behaviour {
   const [newer, older] = [modern(version), legacy(undefined, version).behaviour]
-  return (asked) => {
-    const { _meta } = asked.params as { _meta?: JsonObject }
-    return (_meta?.[`${META}protocolVersion`] === undefined ? older : newer)(asked)
-  }
+  return (asked) => (isModern(asked) ? newer : older)(asked)
 }
 
 export function openingsOf(asked: readonly Asked[]): string {

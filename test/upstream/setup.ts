@@ -174,8 +174,8 @@ export async function watch(v1: string, after?: number): Promise<Watch> {
     seen,
     until,
     [Symbol.asyncDispose]: async () => {
+      await reader?.cancel()
       stop.abort()
-      await reader?.closed.catch(() => undefined)
     },
   }
 }

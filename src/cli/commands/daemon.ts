@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { EventLog, listen, listenSocket, reportServers, unknownServer } from '../../http/index.ts'
+import { EraWatch, EventLog, listen, listenSocket, reportServers, unknownServer } from '../../http/index.ts'
 import type { Listener, ServerReport, SocketListener } from '../../http/index.ts'
 import type { PoolEvent } from '../../pool/index.ts'
 import { LOCAL_USER } from '../../endpoint/index.ts'
@@ -40,6 +40,8 @@ async function run(runtime: Runtime, json: boolean): Promise<void> {
   const told = new Promise<string>(onStopSignal)
   const events = new EventLog()
   pool.onEvent((event) => publish(events, event))
+  const watch = new EraWatch(systemClock)
+  watch.onOutcome((outcome) => events.publish('call', outcome))
   const listener = await listen({
     host: settings.get('http.host'),
     port: settings.get('http.port'),
@@ -50,11 +52,11 @@ async function run(runtime: Runtime, json: boolean): Promise<void> {
     preferenceSource: (server) => preferenceSource(runtime, server),
     version: VERSION,
     clock: systemClock,
-    ...{ gateway, log, settings, events, sealer },
+    ...{ gateway, log, settings, events, sealer, watch },
   })
   const opened: Opened = { listener }
   try {
-    await beFound(runtime, opened)
+    await beFound(runtime, opened, watch)
     announce(runtime, listener.url, json)
     const signal = await told
     log.info('stopping', { signal })
@@ -71,7 +73,7 @@ interface Opened {
 }
 
 /** Opens the socket for `mcpx serve` and leaves word for the other commands. A second daemon of one configuration does neither. */
-async function beFound(runtime: Runtime, opened: Opened): Promise<void> {
+async function beFound(runtime: Runtime, opened: Opened, watch: EraWatch): Promise<void> {
   const { config, gateway, log } = runtime
   const other = findDaemon(config.path)
   if (other !== undefined && other.pid !== process.pid) {
@@ -88,7 +90,7 @@ async function beFound(runtime: Runtime, opened: Opened): Promise<void> {
     endpointFor: (server) => {
       const view = server === undefined ? gateway.merged : gateway.only(server)
       if (view === undefined) throw unknownServer(server ?? '', gateway)
-      return endpointOptions(runtime, view)
+      return endpointOptions(runtime, view, (outcome) => watch.observe(outcome))
     },
   })
   opened.forget = await leaveRecord({

@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import { McpxError } from '../../base/index.ts'
+import type { ClientReport, ClientsReport } from '../../http/index.ts'
+import { findConfig } from '../config-source.ts'
+import { findDaemon } from '../daemon-record.ts'
+import { formatAge, print, printJson, styled, table } from '../output.ts'
+import { ask } from './daemon-client.ts'
+import type { CommonOptions } from './shared.ts'
+
+/** `mcpx clients`: who calls the running daemon, in which era, and who is stuck. */
+export function addClients(program: Command): void {
+  program
+    .command('clients')
+    .description('show who calls the running daemon: era, revision asked and served, who is stuck')
+    .option('-c, --config <file>', 'the configuration file; without it one is searched for')
+    .option('--json', 'print JSON')
+    .action(async (options: CommonOptions) => {
+      const daemon = findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
+      if (daemon === undefined)
+        throw new McpxError('USAGE', 'No daemon of this configuration runs. Start one with mcpx daemon.')
+      const report = await ask<ClientsReport>(daemon, '/v1/clients')
+      if (options.json === true) printJson(report)
+      else printReport(report, Date.now())
+    })
+}
+
+function printReport(
+  { clients, stuck, fallback, ambiguous, requests, forgotten }: ClientsReport,
+  now: number,
+): void {
+  if (clients.length === 0) return print('No client has called yet.')
+  const head = [
+    'CLIENT',
+    'FROM',
+    'ERA',
+    'ASKED',
+    'SERVED',
+    'REQUESTS',
+    'REFUSED',
+    'FELL BACK',
+    'LAST SEEN',
+    'STATE',
+  ]
+  print(table([head, ...clients.map((client) => rowOf(client, now))]))
+  print('')
+  print(
+    `requests        ${requests.modern} modern, ${requests.legacy} legacy, ${requests.unknown} of no known era`,
+  )
+  const rate = fallback.rate === null ? '' : ` (${Math.round(fallback.rate * 100)} % of initialize requests)`
+  print(`fallback pairs  ${fallback.pairs}${rate}, ${fallback.lostMs} ms lost`)
+  print(`ambiguous       ${ambiguous.header} by header, ${ambiguous.method} by method`)
+  print(`stuck clients   ${stuck === 0 ? '0' : styled('red', String(stuck))}`)
+  if (forgotten > 0) print(`${forgotten} clients that were not seen for longest are no longer shown.`)
+}
+
+function rowOf(client: ClientReport, now: number): string[] {
+  const { name, version, agent, remote, transport, era, asked, served } = client
+  const title = name ?? (agent === null ? '(no name)' : `(no name, ${agent})`)
+  return [
+    version === null ? title : `${title} ${version}`,
+    remote ?? transport,
+    era ?? '-',
+    asked ?? '-',
+    served ?? '-',
+    String(client.requests),
+    String(client.refusals),
+    String(client.fallbackPairs),
+    `${formatAge(Math.max(0, now - client.lastSeen))} ago`,
+    stateOf(client, now),
+  ].map(printable)
+}
+
+function stateOf({ stuckSince, lastError }: ClientReport, now: number): string {
+  if (stuckSince === null) return 'ok'
+  const { status, code } = lastError ?? { status: null, code: null }
+  const last = [status === null ? [] : [`HTTP ${status}`], code === null ? [] : [String(code)]]
+    .flat()
+    .join(', ')
+  return `stuck for ${formatAge(Math.max(0, now - stuckSince))} (${last})`
+}
+
+/** Without what could steer a terminal: clients choose their names. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?')
+}

@@ -1,0 +1,17 @@
+/** The lists that a server can say have changed; templates change with the resources. */
+export type ChangedList = 'tools' | 'prompts' | 'resources'
+
+/** Who wants to know when a server's lists change. */
+export class Changes {
+  readonly #listeners = new Set<(kind: ChangedList) => void>()
+
+  /** Calls back for every change until the returned function is called. */
+  on(listener: (kind: ChangedList) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  tell(kind: ChangedList): void {
+    for (const listener of this.#listeners) listener(kind)
+  }
+}
