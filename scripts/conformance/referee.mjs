@@ -72,12 +72,14 @@ async function locate(packages) {
  * What the suite said at its end. Its exit code says no more than its files do.
  * @param {string} node @param {string[]} args @returns {Promise<string>}
  */
-async function finished(node, args) {
-  const limits = { timeout: PATIENCE, maxBuffer: 2 ** 26 }
+function finished(node, args) {
   return new Promise((resolve, reject) => {
-    execFile(node, args, limits, (error, stdout, stderr) => {
-      if (error && (error.killed || typeof error.code === 'string')) reject(error)
-      else resolve(`${stdout}${stderr}`.slice(-2000))
+    execFile(node, args, { timeout: PATIENCE, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      const said = `${stdout}${stderr}`.slice(-2000)
+      if (error?.killed) reject(new Error(`The suite has not ended in ${PATIENCE / 1000} s: ${said}`))
+      // A number is the suite's own exit code; a word says why it did not start.
+      else if (typeof error?.code === 'string') reject(error)
+      else resolve(said)
     })
   })
 }

@@ -11,6 +11,8 @@ export const FAILURES = {
   CONFIG_INVALID: { rpc: -32603, http: 400, exit: 78, retry: 'never' },
   NAME_CLASH: { rpc: -32603, http: 409, exit: 78, retry: 'never' },
   SETTING_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
+  CORPUS_NOT_FOUND: { rpc: -32603, http: 500, exit: 66, retry: 'never' },
+  CORPUS_INVALID: { rpc: -32603, http: 500, exit: 65, retry: 'never' },
   PORT_TAKEN: { rpc: -32603, http: 503, exit: 69, retry: 'never' },
   SERVER_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
   TOOL_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },

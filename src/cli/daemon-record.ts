@@ -21,7 +21,7 @@ const MAX_SOCKET_PATH = 100
 
 /** Leaves word of a running daemon. Returns the function that takes it away. */
 export async function leaveRecord(record: DaemonRecord): Promise<() => void> {
-  const path = recordPath(record.config)
+  const path = join(folder(), nameOf(record.config))
   await writeFileAtomic(path, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   return () => {
     // Another daemon may have taken over meanwhile.
@@ -31,7 +31,7 @@ export async function leaveRecord(record: DaemonRecord): Promise<() => void> {
 
 /** The daemon that serves a configuration file, if its process is there. */
 export function findDaemon(config: string): DaemonRecord | undefined {
-  const record = readRecord(recordPath(config))
+  const record = readRecord(join(stateDir(process.env), nameOf(config)))
   return record !== undefined && isAlive(record.pid) ? record : undefined
 }
 
@@ -53,10 +53,11 @@ export function socketPath(config: string, platform: NodeJS.Platform = process.p
   return join(short, `${hashOf(inState)}.sock`)
 }
 
-function recordPath(config: string): string {
-  return join(folder(), `daemon-${hashOf(config)}.json`)
+function nameOf(config: string): string {
+  return `daemon-${hashOf(config)}.json`
 }
 
+/** The state folder, which is made where it is missing. */
 function folder(): string {
   const path = stateDir(process.env)
   mkdirSync(path, { recursive: true, mode: 0o700 })

@@ -8,6 +8,8 @@ import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
 import { addProbe } from './commands/probe.ts'
 import { addProtocol } from './commands/protocol.ts'
+import { addRecord } from './commands/record.ts'
+import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
 import { addSettings } from './commands/settings.ts'
 import { addTools } from './commands/tools.ts'
@@ -28,6 +30,8 @@ for (const add of [
   addTools,
   addProbe,
   addProtocol,
+  addRecord,
+  addReplay,
   addClients,
   addSettings,
   addConfig,
@@ -35,6 +39,9 @@ for (const add of [
   add(program)
 for (const command of program.commands)
   command.exitOverride().showHelpAfterError(`(mcpx ${command.name()} --help tells more)`)
+
+// Where files may not grow, writing one fails with an error that is handled, instead of ending the process.
+process.on('SIGXFSZ', () => {})
 
 try {
   await program.parseAsync()

@@ -130,6 +130,11 @@ export const SETTINGS = {
     hot: true,
     description: 'How long a legacy session without traffic is kept.',
   }),
+  'legacy.sse': setting(boolean, {
+    default: false,
+    hot: false,
+    description: 'Whether HTTP+SSE, the transport of 2024-11-05, is served at /sse and /messages.',
+  }),
   'log.level': setting(choice(['debug', 'info', 'warn', 'error', 'silent']), {
     default: 'info',
     hot: true,

@@ -161,8 +161,8 @@ export class LegacyHttp {
   }
 
   /**
-   * The stream of a request's answer, begun when it is first needed. Where the revision has priming events, requests that may
-   * take long begin with one, so that a client whose connection breaks can still fetch the answer.
+   * The stream of a request's answer, begun when it is first needed. Where the revision has priming events every answer is a
+   * stream that begins with one, so that a client whose connection breaks can still fetch it.
    */
   #streamFor(message: RpcRequest, session: Session, reply: Reply): LazyStream {
     let stream: Stream | undefined
@@ -171,9 +171,7 @@ export class LegacyHttp {
       stream.attach(reply, { prime })
       return stream
     }
-    const { resumable } = revision(session.revision).http
-    const primes = resumable === 'primed' && methodIn(session.revision, message.method)?.mayAsk === true
-    if (primes && reply.mayStream) begin(true)
+    if (revision(session.revision).http.resumable === 'primed' && reply.mayStream) begin(true)
     return { started: () => stream, lazily: () => stream ?? begin(false) }
   }
 

@@ -65,7 +65,7 @@ export class ClientTable {
   touch(outcome: Outcome, now: number): ClientRow {
     const key = keyOf(outcome, outcome.client.name)
     let row = this.#rows.get(key)
-    row ??= newRow(outcome, now)
+    row ??= newRow(outcome)
     if (this.#latest !== key) {
       this.#rows.delete(key)
       this.#rows.set(key, row)
@@ -100,11 +100,11 @@ function keyOf({ agent, principal, remote }: Outcome, name: string | null): stri
     : `name\n${name}\n${principal}\n${remote ?? ''}`
 }
 
-function newRow({ client, agent, principal, remote, transport }: Outcome, now: number): ClientRow {
+function newRow({ client, agent, principal, remote, transport, at }: Outcome): ClientRow {
   return {
     ...{ name: client.name, version: client.version, agent, principal, remote, transport },
     ...{ era: null, asked: null, served: null, eras: { legacy: null, modern: null } },
-    ...{ firstSeen: now, lastSeen: now, requests: 0, refusals: 0, fallbackPairs: 0 },
+    ...{ firstSeen: at, lastSeen: at, requests: 0, refusals: 0, fallbackPairs: 0 },
     ...{ refusedSince: null, lastError: null, attempt: undefined },
   }
 }

@@ -5,8 +5,8 @@ import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { FAILURES, McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
-import { HttpEndpoint, refusedAccess, tellRefused, unread } from '../endpoint/index.ts'
-import type { EndpointLimits, EndpointOptions, Outcome, Sealer } from '../endpoint/index.ts'
+import { HttpEndpoint, refusedAccess, SseHost, tellRefused, unread } from '../endpoint/index.ts'
+import type { EndpointAccess, EndpointLimits, EndpointOptions, Outcome, Sealer } from '../endpoint/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { addMetrics } from './metrics-route.ts'
@@ -60,7 +60,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return view === undefined ? [] : [[name, endpointFor(view, true)] as const]
     }),
   )
+  const sse = options.settings.get('legacy.sse') ? hostSse(options, access) : undefined
   const app = restApp((request, response) => {
+    if (sse?.take(request, response) === true) return true
     const name = serverNameOf(request.url ?? '')
     if (name === undefined) return false
     const endpoint = name === '' ? merged : single.get(name)
@@ -85,11 +87,21 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const url = await app.listen({ host, port })
     return {
       url: url.replace('[::1]', 'localhost'),
-      close: (reason) => close(app, endpoints, reason),
+      close: (reason) => {
+        sse?.stop()
+        return close(app, endpoints, reason)
+      },
     }
   } catch (error) {
     throw portError(error, host, port)
   }
+}
+
+/** All servers over the transport of 2024-11-05. */
+function hostSse(options: ListenOptions, access: EndpointAccess): SseHost {
+  const { gateway, serverInfo, limits, clock, log, sealer } = options
+  const open = gateway.merged.single !== undefined
+  return new SseHost({ ...{ serverInfo, limits, clock, log, access, sealer, open }, handler: gateway.merged })
 }
 
 /** The server that a path under /mcp names: '' for all of them, undefined for another path. */

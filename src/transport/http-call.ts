@@ -1,20 +1,14 @@
 // One POST and its answer: JSON or an event stream, which a legacy server may break off and go on with on another request.
 import { clip, isObject } from '../base/index.ts'
 import type { Clock, Timer } from '../base/index.ts'
-import { createSseReader, shapeOf } from '../wire/index.ts'
-import type {
-  ChannelListener,
-  Id,
-  RpcMessage,
-  RpcResponse,
-  SendFailure,
-  SseEvent,
-  SseReader,
-} from '../wire/index.ts'
+import { shapeOf } from '../wire/index.ts'
+import type { ChannelListener, Id, RpcMessage, RpcResponse, SendFailure } from '../wire/index.ts'
 import type { Exchange, Reply, ResponseHeaders } from './exchange.ts'
 import type { Outgoing } from './http-endpoint.ts'
 import type { Noise } from './noise.ts'
 import { Reconnect } from './reconnect.ts'
+import { createSseReader } from './sse-reader.ts'
+import type { SseEvent, SseReader } from './sse-reader.ts'
 
 /** What a call needs of the channel that it belongs to. */
 export interface CallHost {

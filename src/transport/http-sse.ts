@@ -2,7 +2,7 @@
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 import { clip, McpxError } from '../base/index.ts'
 import type { FailureCode, Timer } from '../base/index.ts'
-import { createSseReader, shapeOf } from '../wire/index.ts'
+import { shapeOf } from '../wire/index.ts'
 import type {
   Channel,
   ChannelListener,
@@ -11,8 +11,6 @@ import type {
   Id,
   RpcMessage,
   SendFailure,
-  SseEvent,
-  SseReader,
 } from '../wire/index.ts'
 import { heldOpen } from './clock.ts'
 import type { Exchange, Reply, ResponseHeaders } from './exchange.ts'
@@ -22,6 +20,8 @@ import type { HttpEndpoint } from './http-endpoint.ts'
 import type { HttpOptions } from './http.ts'
 import { createNoise } from './noise.ts'
 import type { Noise } from './noise.ts'
+import { createSseReader } from './sse-reader.ts'
+import type { SseEvent, SseReader } from './sse-reader.ts'
 
 const BODY_CLIP = 4096
 

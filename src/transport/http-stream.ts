@@ -1,11 +1,11 @@
 // The stream on which a legacy Streamable HTTP server sends what belongs to no request.
 import type { Clock, Log, Timer } from '../base/index.ts'
-import { createSseReader } from '../wire/index.ts'
-import type { SseEvent, SseReader } from '../wire/index.ts'
 import type { Exchange, Reply, ResponseHeaders } from './exchange.ts'
 import { contentTypeOf } from './http-call.ts'
 import type { Outgoing } from './http-endpoint.ts'
 import { Reconnect } from './reconnect.ts'
+import { createSseReader } from './sse-reader.ts'
+import type { SseEvent, SseReader } from './sse-reader.ts'
 
 export interface StandaloneOptions {
   readonly server: string

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { SILENT } from '../../src/base/index.ts'
 import { HttpEndpoint } from '../../src/endpoint/index.ts'
 import { systemClock } from '../../src/transport/index.ts'
 
@@ -47,4 +48,3 @@ const INITIALIZE = {
   capabilities: {},
   clientInfo: { name: 'test', version: '0' },
 }
-const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

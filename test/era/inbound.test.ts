@@ -172,15 +172,15 @@ test('an unserved version is told what is served', () => {
 
 test.each(['tools/paint', 'tasks/get'])(
   'an open endpoint lets through what no revision knows, or what an extension has kept: %s',
-  (method) => {
-    expect(checkModern(request(method), ok(method), true)).toBeUndefined()
+  (unknown) => {
+    expect(checkModern(request(unknown), ok(unknown), true)).toBeUndefined()
   },
 )
 
 test.each(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'notifications/progress'])(
   'an open endpoint refuses what this revision has removed, or has as no request: %s',
-  (method) => {
-    const refusal = checkModern(request(method), ok(method), true)
+  (unknown) => {
+    const refusal = checkModern(request(unknown), ok(unknown), true)
     expect(refusal).toMatchObject({ status: 404, error: { code: -32601 } })
   },
 )

@@ -45,19 +45,28 @@ const PATIENT = { probeTimeout: '60s' }
 
 const refusing = [
   { id: 'C07', program: 'not-initialized', what: 'refuses discover with -32602' },
-  { id: 'C08', program: 'names-old-versions', what: 'refuses discover with -32022, naming legacy revisions only' },
+  {
+    id: 'C08',
+    program: 'names-old-versions',
+    what: 'refuses discover with -32022, naming legacy revisions only',
+  },
 ]
 
 for (const { id, what, program } of refusing)
   test(`case ${id}: a server that ${what} is legacy`, async () => {
-  const { definition, frames } = onPipe(program)
-  await using workspace = await openWorkspace({ mcpServers: { one: definition }, upstream: PATIENT })
-  expect(await start(workspace)).toEqual({ said: 'legacy', era: 'legacy', source: 'probe', remembered: 'legacy' })
-  expect(processesIn(frames())).toEqual(['discover initialize'])
-  expect(methodsIn(frames())).toContain('tools/list')
-  expect(await start(workspace)).toMatchObject({ said: 'legacy', era: 'legacy', source: 'cache' })
-  expect(processesIn(frames())).toEqual(['discover initialize', 'initialize'])
-})
+    const { definition, frames } = onPipe(program)
+    await using workspace = await openWorkspace({ mcpServers: { one: definition }, upstream: PATIENT })
+    expect(await start(workspace)).toEqual({
+      said: 'legacy',
+      era: 'legacy',
+      source: 'probe',
+      remembered: 'legacy',
+    })
+    expect(processesIn(frames())).toEqual(['discover initialize'])
+    expect(methodsIn(frames())).toContain('tools/list')
+    expect(await start(workspace)).toMatchObject({ said: 'legacy', era: 'legacy', source: 'cache' })
+    expect(processesIn(frames())).toEqual(['discover initialize', 'initialize'])
+  })
 
 const silent = [
   { id: 'C01', program: 'silent-until-initialize', what: 'answers nothing before initialize' },
@@ -66,16 +75,21 @@ const silent = [
 
 for (const { id, what, program } of silent)
   test(`case ${id}: a server that ${what} is asked the other way beside it`, async () => {
-  const { definition, frames } = onPipe(program)
-  const config = { mcpServers: { one: definition } }
-  await using workspace = await openWorkspace({ ...config, upstream: QUICK })
-  expect(await start(workspace)).toEqual({ said: 'legacy', era: 'legacy', source: 'raced', remembered: 'legacy' })
-  expect(processesIn(frames())).toEqual(['discover initialize'])
-  const patient = { MCPX_STATE_DIR: workspace.file('state') }
-  await using later = await openWorkspace({ ...config, upstream: PATIENT }, patient)
-  expect(await start(later)).toMatchObject({ said: 'legacy', era: 'legacy', source: 'cache' })
-  expect(processesIn(frames())).toEqual(['discover initialize', 'initialize'])
-})
+    const { definition, frames } = onPipe(program)
+    const config = { mcpServers: { one: definition } }
+    await using workspace = await openWorkspace({ ...config, upstream: QUICK })
+    expect(await start(workspace)).toEqual({
+      said: 'legacy',
+      era: 'legacy',
+      source: 'raced',
+      remembered: 'legacy',
+    })
+    expect(processesIn(frames())).toEqual(['discover initialize'])
+    const patient = { MCPX_STATE_DIR: workspace.file('state') }
+    await using later = await openWorkspace({ ...config, upstream: PATIENT }, patient)
+    expect(await start(later)).toMatchObject({ said: 'legacy', era: 'legacy', source: 'cache' })
+    expect(processesIn(frames())).toEqual(['discover initialize', 'initialize'])
+  })
 
 test('case C12: a modern server that is slow to start stays modern, in the same process', async () => {
   const { definition, frames } = onPipe('late')
@@ -105,7 +119,12 @@ test('case C12: a server of both eras that has read initialize by then is replac
 test('case C14: a server that exits before initialize is started again, once in its life', async () => {
   const { definition, frames } = onPipe('exits-before-initialize')
   await using workspace = await openWorkspace({ mcpServers: { one: definition }, upstream: PATIENT })
-  expect(await start(workspace)).toEqual({ said: 'legacy', era: 'legacy', source: 'closed', remembered: 'legacy' })
+  expect(await start(workspace)).toEqual({
+    said: 'legacy',
+    era: 'legacy',
+    source: 'closed',
+    remembered: 'legacy',
+  })
   expect(processesIn(frames())).toEqual(['discover', 'initialize'])
   expect(await start(workspace)).toMatchObject({ said: 'legacy', source: 'cache' })
   expect(processesIn(frames())).toEqual(['discover', 'initialize', 'initialize'])
@@ -142,7 +161,10 @@ const overHttp = [
   {
     id: 'C05',
     what: '400 that demands a session, with a null id',
-    reply: () => ({ status: 400, body: withNullId(-32000, 'Bad Request: Mcp-Session-Id header is required') }),
+    reply: () => ({
+      status: 400,
+      body: withNullId(-32000, 'Bad Request: Mcp-Session-Id header is required'),
+    }),
   },
   { id: 'C06', what: '200 with -32601', reply: (asked: Asked) => refuse(asked, -32601) },
   {
@@ -154,13 +176,18 @@ const overHttp = [
 
 for (const { id, what, reply } of overHttp)
   test(`case ${id}: ${what} as the answer to discover is legacy`, async () => {
-  const server = legacy(ofDiscover(reply))
-  await using upstream = await openUpstream(server.behaviour)
-  await using workspace = await openWorkspace({ mcpServers: { one: { url: upstream.url } } })
-  expect(await start(workspace)).toEqual({ said: 'legacy', era: 'legacy', source: 'probe', remembered: 'legacy' })
-  expect(openingsOf(upstream.asked)).toBe('discover initialize')
-  expect(server.opened).toHaveLength(1)
-  upstream.forget()
-  expect(await start(workspace)).toMatchObject({ said: 'legacy', source: 'cache' })
-  expect(openingsOf(upstream.asked)).toBe('initialize')
-})
+    const server = legacy(ofDiscover(reply))
+    await using upstream = await openUpstream(server.behaviour)
+    await using workspace = await openWorkspace({ mcpServers: { one: { url: upstream.url } } })
+    expect(await start(workspace)).toEqual({
+      said: 'legacy',
+      era: 'legacy',
+      source: 'probe',
+      remembered: 'legacy',
+    })
+    expect(openingsOf(upstream.asked)).toBe('discover initialize')
+    expect(server.opened).toHaveLength(1)
+    upstream.forget()
+    expect(await start(workspace)).toMatchObject({ said: 'legacy', source: 'cache' })
+    expect(openingsOf(upstream.asked)).toBe('initialize')
+  })

@@ -16,7 +16,8 @@ export interface Asked {
 }
 
 /** `cut` closes the connection without an answer. */
-export type Reply = { readonly status?: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'cut'
+export type Reply =
+  { readonly status?: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'cut'
 export type Behaviour = (asked: Asked) => Reply | Promise<Reply>
 
 export interface HttpUpstream extends AsyncDisposable {
@@ -78,9 +79,17 @@ const TOOLS = [{ name: 'era', inputSchema: { type: 'object' } }]
 const said = (era: string) => ({ content: [{ type: 'text', text: era }] })
 
 export const answer = ({ id }: Asked, result: JsonObject): Reply => ({ body: { jsonrpc: '2.0', id, result } })
-export const refuse = ({ id }: Asked, code: number, more: { status?: number; data?: unknown } = {}): Reply => ({
+export const refuse = (
+  { id }: Asked,
+  code: number,
+  more: { status?: number; data?: unknown } = {},
+): Reply => ({
   status: more.status ?? 200,
-  body: { jsonrpc: '2.0', id, error: { code, message: 'refused', ...(more.data === undefined ? {} : { data: more.data }) } },
+  body: {
+    jsonrpc: '2.0',
+    id,
+    error: { code, message: 'refused', ...(more.data === undefined ? {} : { data: more.data }) },
+  },
 })
 
 function isModern({ params }: Asked): boolean {

@@ -28,7 +28,11 @@ export function upstreamPath(name: string): string {
 
 /** A program of test/fixtures/upstream, test/fixtures/servers or an absolute path, as a server on stdio that records to a file. */
 export function recorded(frames: string, program: string, ...args: string[]) {
-  return { command: process.execPath, args: ['--import', RECORD, pathOf(program), ...args], env: { FRAMES: frames } }
+  return {
+    command: process.execPath,
+    args: ['--import', RECORD, pathOf(program), ...args],
+    env: { FRAMES: frames },
+  }
 }
 
 /** The same over HTTP, which prints its address as the first line that holds one. */
@@ -139,10 +143,7 @@ export async function startIn(workspace: Workspace, ...args: string[]): Promise<
   }
 }
 
-async function callTool(
-  v1: string,
-  { server, tool, args = {}, headers = {} }: Call,
-): Promise<Called> {
+async function callTool(v1: string, { server, tool, args = {}, headers = {} }: Call): Promise<Called> {
   const response = await fetch(`${v1}/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -201,7 +202,11 @@ export function remembered(workspace: Workspace): Remembered {
 }
 
 /** Records by the name of the server that they are of. */
-export async function plant(workspace: Workspace, config: JsonObject, records: Record<string, JsonObject>): Promise<void> {
+export async function plant(
+  workspace: Workspace,
+  config: JsonObject,
+  records: Record<string, JsonObject>,
+): Promise<void> {
   const keyed = Object.entries(records).map(([name, record]) => [digestOf(config, name), record])
   await plantText(workspace, JSON.stringify({ version: 1, records: Object.fromEntries(keyed) }))
 }
@@ -213,7 +218,9 @@ export async function plantText(workspace: Workspace, text: string): Promise<voi
 
 /** The key under which a server of a configuration is remembered. */
 export function digestOf(config: JsonObject, server: string): string {
-  const definition = parseConfigFile(JSON.stringify(config), { path: join(ROOT, 'mcpx.json') }).servers.get(server)
+  const definition = parseConfigFile(JSON.stringify(config), { path: join(ROOT, 'mcpx.json') }).servers.get(
+    server,
+  )
   if (definition === undefined) throw new Error(`There is no server ${server}`)
   return createHash('sha256').update(canonicalDefinition(definition)).digest('hex')
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { asMcpxError } from '../../base/index.ts'
 import { EraWatch, EventLog, listen, listenSocket, reportServers, unknownServer } from '../../http/index.ts'
 import type { Listener, ServerReport, SocketListener } from '../../http/index.ts'
 import type { PoolEvent } from '../../pool/index.ts'
@@ -6,6 +7,7 @@ import { LOCAL_USER } from '../../endpoint/index.ts'
 import { systemClock } from '../../transport/index.ts'
 import { findDaemon, leaveRecord, socketPath } from '../daemon-record.ts'
 import { print, styled, table } from '../output.ts'
+import { stateDir } from '../paths.ts'
 import { createRuntime, endpointLimits, endpointOptions, MCPX_INFO } from '../runtime.ts'
 import type { Runtime } from '../runtime.ts'
 import { onStopSignal } from '../signals.ts'
@@ -83,23 +85,31 @@ async function beFound(runtime: Runtime, opened: Opened, watch: EraWatch): Promi
     })
     return
   }
-  const socket = socketPath(config.path)
-  opened.socket = await listenSocket({
-    path: socket,
-    version: VERSION,
-    endpointFor: (server) => {
-      const view = server === undefined ? gateway.merged : gateway.only(server)
-      if (view === undefined) throw unknownServer(server ?? '', gateway)
-      return endpointOptions(runtime, view, (outcome) => watch.observe(outcome))
-    },
-  })
-  opened.forget = await leaveRecord({
-    pid: process.pid,
-    url: opened.listener.url,
-    socket,
-    version: VERSION,
-    config: config.path,
-  })
+  try {
+    const socket = socketPath(config.path)
+    opened.socket = await listenSocket({
+      path: socket,
+      version: VERSION,
+      endpointFor: (server) => {
+        const view = server === undefined ? gateway.merged : gateway.only(server)
+        if (view === undefined) throw unknownServer(server ?? '', gateway)
+        return endpointOptions(runtime, view, (outcome) => watch.observe(outcome))
+      },
+    })
+    opened.forget = await leaveRecord({
+      pid: process.pid,
+      url: opened.listener.url,
+      socket,
+      version: VERSION,
+      config: config.path,
+    })
+  } catch (error) {
+    // Clients over HTTP need neither.
+    log.warn('other commands cannot find this daemon: its state folder cannot be used', {
+      folder: stateDir(process.env),
+      error: asMcpxError(error).message,
+    })
+  }
 }
 
 function announce({ gateway, config, pool }: Runtime, url: string, json: boolean): void {

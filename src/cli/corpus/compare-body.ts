@@ -26,16 +26,21 @@ const AROUND = 40
 function inEvents(expected: Buffer, got: Buffer): Difference[] {
   const [ones, others] = [eventsIn(expected), eventsIn(got)]
   const bytesOf = (body: Buffer, block: EventBlock): string => body.toString('latin1', block.start, block.end)
-  return Array.from({ length: Math.max(ones.length, others.length) }, (_, index) => index).flatMap((index) => {
-    const [one, other] = [ones[index], others[index]]
-    const at = `event ${index + 1}`
-    if (one === undefined) return other === undefined ? [] : [{ at, expected: null, got: dataOf(other).text }]
-    if (other === undefined) return [{ at, expected: dataOf(one).text, got: null }]
-    const [bytes, otherBytes] = [bytesOf(expected, one), bytesOf(got, other)]
-    if (bytes === otherBytes) return []
-    const inData = inTexts(at, dataOf(one).text, dataOf(other).text).map(({ byte: _, ...rest }) => rest)
-    return inData.length > 0 ? inData : inBytes(at, bytes, otherBytes).map(({ byte: _, ...rest }) => rest)
-  })
+  return Array.from({ length: Math.max(ones.length, others.length) }, (_, index) => index).flatMap(
+    (index) => {
+      const [one, other] = [ones[index], others[index]]
+      const at = `event ${index + 1}`
+      if (one === undefined)
+        return other === undefined ? [] : [{ at, expected: null, got: dataOf(other).text }]
+      if (other === undefined) return [{ at, expected: dataOf(one).text, got: null }]
+      const [bytes, otherBytes] = [bytesOf(expected, one), bytesOf(got, other)]
+      if (bytes === otherBytes) return []
+      const inData = inTexts(at, dataOf(one).text, dataOf(other).text)
+      const found = inData.length > 0 ? inData : inBytes(at, bytes, otherBytes)
+      // Their bytes are counted from the event's beginning, not from the body's.
+      return found.map((change) => ({ at: change.at, expected: change.expected, got: change.got }))
+    },
+  )
 }
 
 function inTexts(at: string, one: string, other: string): Difference[] {
@@ -60,7 +65,11 @@ interface Change {
 function inValues(path: readonly string[], one: unknown, other: unknown): Change[] {
   if (Array.isArray(one) && Array.isArray(other)) {
     return Array.from({ length: Math.max(one.length, other.length) }, (_, index) => index).flatMap((index) =>
-      inMember([...path, String(index)], [one[index], index < one.length], [other[index], index < other.length]),
+      inMember(
+        [...path, String(index)],
+        [one[index], index < one.length],
+        [other[index], index < other.length],
+      ),
     )
   }
   if (isObject(one) && isObject(other)) {

@@ -98,7 +98,8 @@ function differencesInFields(expected: readonly string[], got: readonly string[]
 function differencesInFraming(expected: Response, got: Response, chunking: Chunking): Difference[] {
   const trailers = inText('trailers', expected.trailers.join(''), got.trailers.join(''))
   const isChunked = (response: Response): string => (response.chunks.length > 0 ? 'chunked' : 'whole')
-  const sizes = ({ chunks }: Response): string => chunks.map(({ line }) => JSON.stringify(line).slice(1, -1)).join(' ')
+  const sizes = ({ chunks }: Response): string =>
+    chunks.map(({ line }) => JSON.stringify(line).slice(1, -1)).join(' ')
   const framing =
     chunking === 'exact'
       ? inText('chunks', sizes(expected), sizes(got))

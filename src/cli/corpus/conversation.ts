@@ -41,6 +41,8 @@ export interface Conversation {
   reached(events: number): Promise<void>
   /** What came so far. */
   heard(): Buffer
+  /** Closes the connection; what came so far is all. */
+  close(): void
 }
 
 /** Written at once; what lies between gives the server's answer a chance to stop the writing of a large body. */
@@ -56,10 +58,13 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
   let answered = false
   let held = stop.after !== undefined
   let over = false
+  let connected = false
   let quietTimer: Timer | undefined
-  let wake = (): void => undefined
-  let changed = new Promise<void>((resolve) => (wake = resolve))
-  const { promise: ended, resolve, reject } = Promise.withResolvers<Heard>()
+  /** Those who wait for events. */
+  const waiting = new Set<() => void>()
+  let resolve: (heard: Heard) => void = () => undefined
+  let reject: (error: McpxError) => void = () => undefined
+  const ended = new Promise<Heard>((...settlers) => ([resolve, reject] = settlers))
 
   const eventReader = createEventReader()
   const reader = createHttpReader(
@@ -83,12 +88,15 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
   const socket = open(url)
   let limit = systemClock.after(timeout, giveUp)
   socket.on('data', take)
-  socket.on('connect', () => void write(socket, bytes, () => over))
+  // Nothing is said before a certificate is judged.
+  socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+    connected = true
+    void write(socket, bytes, () => over)
+  })
   socket.on('end', () => finish({ kind: 'closed' }))
-  socket.on('close', () => finish({ kind: 'closed' }))
   // A connection that was made may be reset, as by a server that refuses a large body: what came until then counts.
   socket.on('error', (cause) => {
-    if (!socket.connecting && socket.bytesWritten > 0) return finish({ kind: 'closed' })
+    if (connected) return finish({ kind: 'closed' })
     fail(`No connection to ${url.host}: ${messageOf(cause)}.`, cause)
   })
   void stop.after?.finally(() => {
@@ -114,12 +122,13 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
   function watchQuiet(): void {
     quietTimer?.cancel()
     const { quiet, leastEvents = 0, answer = false } = stop
-    if (over || quiet === undefined || !isStream || held || events < leastEvents || (answer && !answered)) return
+    if (over || quiet === undefined || !isStream || held || events < leastEvents || (answer && !answered))
+      return
     quietTimer = systemClock.after(quiet, () => finish({ kind: 'quiet', ms: quiet }))
   }
 
   function giveUp(): void {
-    if (socket.connecting) return fail(`${url.host} accepted no connection within ${timeout} ms.`)
+    if (!connected) return fail(`${url.host} accepted no connection within ${timeout} ms.`)
     // While others are being waited for, their own limits count.
     if (!held) finish({ kind: 'timeout', ms: timeout })
   }
@@ -146,34 +155,36 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
   }
 
   function announce(): void {
-    wake()
-    changed = new Promise<void>((next) => (wake = next))
+    for (const look of waiting) look()
   }
 
   return {
     ended,
     heard: () => Buffer.concat(received),
-    async reached(count) {
-      let late = false
-      const timer = systemClock.after(timeout, () => {
-        late = true
-        announce()
-      })
-      while (!over && !late && events < count) await changed
-      timer.cancel()
-    },
+    close: () => finish({ kind: 'closed' }),
+    reached: (count) =>
+      new Promise((done) => {
+        const look = (): void => {
+          if (over || events >= count) stopWaiting()
+        }
+        const stopWaiting = (): void => {
+          waiting.delete(look)
+          timer.cancel()
+          done()
+        }
+        const timer = systemClock.after(timeout, stopWaiting)
+        waiting.add(look)
+        look()
+      }),
   }
 }
 
-/** The host and port of a URL as a Host header and a connection have them. */
+/** A connection to the server of a URL. Over TLS it may be written to after `secureConnect`. */
 export function open(url: URL): Socket {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = Number(url.port === '' ? DEFAULT_PORT[url.protocol] : url.port)
   if (url.protocol !== 'https:') return connectTcp({ host, port })
-  const socket = connectTls({ host, port, servername: isName(host) ? host : '', ALPNProtocols: ['http/1.1'] })
-  // Nothing is written before the certificate is judged.
-  socket.on('secureConnect', () => undefined)
-  return socket
+  return connectTls({ host, port, servername: isName(host) ? host : '', ALPNProtocols: ['http/1.1'] })
 }
 
 const DEFAULT_PORT: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
@@ -200,5 +211,7 @@ function isName(host: string): boolean {
 }
 
 function messageOf(error: Error): string {
-  return error.message === '' ? error.name : error.message
+  // The error of several addresses that all failed has no message.
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : []
+  return first?.message ?? error.message
 }

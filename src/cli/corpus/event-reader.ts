@@ -56,7 +56,10 @@ export function eventsIn(body: Buffer): EventBlock[] {
 }
 
 /** The data of a block as text, and the function from a place in it, in bytes, to the place in the body. */
-export function dataOf(block: EventBlock): { readonly text: string; place(at: number): number } {
+export function dataOf(block: EventBlock): {
+  readonly text: string
+  readonly place: (at: number) => number
+} {
   const parts = block.fields.filter(({ name }) => name === 'data')
   return {
     text: parts.map(({ value }) => value).join('\n'),

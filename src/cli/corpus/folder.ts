@@ -74,7 +74,10 @@ function read(folder: string, file: string): string {
   }
 }
 
-function parseIndex(folder: string, text: string): Omit<Corpus, 'exchanges'> & { exchanges: readonly string[] } {
+function parseIndex(
+  folder: string,
+  text: string,
+): Omit<Corpus, 'exchanges'> & { exchanges: readonly string[] } {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -23,7 +23,7 @@ export interface Span {
 
 /** Reads `header:date`, `json:result.serverInfo.version`, `json:/result/tools/0`, `sse:id`, `event:endpoint`, `address`. */
 export function parseSelector(text: string): Selector {
-  const [kind = '', rest = ''] = [text.split(':', 1)[0], text.slice(text.indexOf(':') + 1)]
+  const [kind, rest] = [text.split(':', 1)[0], text.slice(text.indexOf(':') + 1)]
   if (text === 'address') return { kind: 'address', text }
   if (rest !== '' && text.includes(':')) {
     if (kind === 'header') return { kind, text: text.toLowerCase(), name: rest.toLowerCase() }

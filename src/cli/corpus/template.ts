@@ -86,6 +86,12 @@ export function fill(template: Template, valueOf: (name: string) => string | und
   return missing === undefined ? { bytes: Buffer.concat([head, body]) } : { missing }
 }
 
+/** The verb of a request, in its first line. */
+export function verbOf(request: Template): string {
+  const [first] = request
+  return first !== undefined && 'text' in first ? (first.text.split(' ', 1)[0] ?? '') : ''
+}
+
 export function referencesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map(([, name = '']) => name)
 }
@@ -100,7 +106,7 @@ export function formatSegment(segment: Segment): string {
 
 /** Undefined for what is no such line. */
 export function parseSegment(line: string): Segment | undefined {
-  const [mark = '', rest] = [line.slice(0, 1), line.slice(1).replace(/^ /, '')]
+  const [mark, rest] = [line.slice(0, 1), line.slice(1).replace(/^ /, '')]
   if (mark === '=') return { bytes: Buffer.from(rest, 'base64') }
   if (mark === '*') {
     const [, times, repeated = ''] = /^(\d{1,9}) (.+)$/.exec(rest) ?? []

@@ -2,7 +2,16 @@
 import { isObject } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import { markerOf } from '../../era/index.ts'
-import { ERRORS, isRevisionId, LOG_LEVELS, META, METHOD, methodIn, newest, revisionsOf } from '../../spec/index.ts'
+import {
+  ERRORS,
+  isRevisionId,
+  LOG_LEVELS,
+  META,
+  METHOD,
+  methodIn,
+  newest,
+  revisionsOf,
+} from '../../spec/index.ts'
 import type { LogLevel, RevisionId } from '../../spec/index.ts'
 import { lower, progressTokenOf, raise, raiseError } from '../../wire/index.ts'
 import type { Answer, RpcError, RpcNotification, RpcRequest } from '../../wire/index.ts'

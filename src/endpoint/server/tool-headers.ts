@@ -37,7 +37,9 @@ export class ToolHeaders {
     const name = message.params?.['name']
     if (message.method !== METHOD.toolsCall || typeof name !== 'string') return undefined
     const params = (await this.#table(context)).get(name)
-    return params && paramHeaderFault(params, message.params?.['arguments'], (of) => headerValues(headers, of))
+    return (
+      params && paramHeaderFault(params, message.params?.['arguments'], (of) => headerValues(headers, of))
+    )
   }
 
   async #table(context: MethodContext): Promise<Table> {
@@ -52,8 +54,9 @@ export class ToolHeaders {
     const table = new Map<string, readonly ParamHeader[]>()
     const { methods } = this.#options
     const list = Object.hasOwn(methods, METHOD.toolsList) ? methods[METHOD.toolsList] : undefined
+    if (list === undefined) return table
     let cursor: unknown
-    for (let page = 0; list !== undefined && page < MAX_PAGES; page++) {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const result = await list(cursor === undefined ? {} : { cursor }, context)
       if (!isObject(result)) break
       for (const tool of toolsOf(result)) {

@@ -1,8 +1,8 @@
 // One HTTP request from its arrival to its event: who serves it, and what the modern era says to it. Every adapter walks
 // through here, and what an adapter does besides is moving bytes.
-import { clip } from '../../base/index.ts'
+import { clip, isObject } from '../../base/index.ts'
 import { markerOf } from '../../era/index.ts'
-import { ERRORS, isRevisionId, META, METHOD, newest } from '../../spec/index.ts'
+import { ERRORS, HEADERS, META, METHOD, newest } from '../../spec/index.ts'
 import type { Era } from '../../spec/index.ts'
 import { blockedBy, corsHeaders, preflightHeaders } from './access.ts'
 import { clippedInfo } from './event.ts'
@@ -23,7 +23,10 @@ export type Decision =
   | { readonly kind: 'read' }
   | { readonly kind: 'answer'; readonly framing: Framing }
 
-const LEGACY: Decision = { kind: 'legacy' }
+/** A decision that no body can change any more. */
+export type Final = Exclude<Decision, { kind: 'read' }>
+
+const LEGACY: Final = { kind: 'legacy' }
 const READ: Decision = { kind: 'read' }
 const NOBODY = new AbortController().signal
 
@@ -77,7 +80,7 @@ export class Visit {
   }
 
   /** Decides by the body. */
-  judge(body: Body): Decision {
+  judge(body: Body): Final {
     if (body.kind === 'unread') {
       this.#reason = 'unread'
       return this.#mode === 'sunset' ? this.#tooLarge() : this.#toLegacy()
@@ -99,7 +102,7 @@ export class Visit {
 
   /** Answers in the modern era. Never rejects; done when the answer is handed out or the client is gone. */
   async answer(framing: Framing, target: Target): Promise<void> {
-    const { settings } = { settings: this.#settings }
+    const settings = this.#settings
     const responder = new Responder(target, {
       headers: corsHeaders(this.#inbound, settings.origin),
       mayStream: accepts(this.#inbound, 'text/event-stream'),
@@ -111,7 +114,9 @@ export class Visit {
     if (framing.kind === 'empty') responder.endEmpty(framing.status, framing.headers)
     else if (framing.kind === 'refused') {
       code = framing.error.code
-      responder.end({ jsonrpc: '2.0', ...this.#idOf(framing), error: framing.error }, framing.status, framing.headers)
+      // An id that could not be read is left out: modern clients refuse null.
+      const { id, error, status, headers } = framing
+      responder.end({ jsonrpc: '2.0', ...(id !== undefined && { id }), error }, status, headers)
     } else {
       const { message } = framing
       const abort = new AbortController()
@@ -156,31 +161,25 @@ export class Visit {
     return this.#answer(refusal)
   }
 
-  #tooLarge(): Decision {
+  #tooLarge(): Final {
     const text = `The body is larger than ${this.#settings.maxBody} bytes, or cannot be read`
     return this.#answer(refused(413, ERRORS.invalidRequest, text))
   }
 
-  #toLegacy(): Decision {
+  #toLegacy(): Final {
     if (this.#blocked !== undefined && this.#settings.origin.legacy === 'enforce')
       return this.#refuseBlocked(this.#blocked)
     return LEGACY
   }
 
-  #refuseBlocked(text: string): Decision {
+  #refuseBlocked(text: string): Final {
     if (this.#reason === 'verb' && this.#inbound.verb === 'POST') this.#reason = 'unread'
     return { kind: 'answer', framing: refused(403, ERRORS.invalidRequest, text) }
   }
 
-  #answer(framing: Framing): Decision {
+  #answer(framing: Framing): Final {
     this.#servedBy = 'modern'
     return { kind: 'answer', framing }
-  }
-
-  /** Legacy clients expect a null id where none could be read; modern ones refuse null. */
-  #idOf({ id }: { readonly id: string | number | undefined }): { id?: string | number | null } {
-    if (id !== undefined) return { id }
-    return this.#servedBy === 'modern' ? {} : { id: null }
   }
 
   /** What `answer` would come to, without running the method: that would do a second time what the legacy handler does. */
@@ -191,7 +190,13 @@ export class Visit {
       return { status: framing.status, code, message }
     }
     const { message } = framing
-    const request = { message, inbound: this.#inbound, request: this.#request, signal: NOBODY, send: () => {} }
+    const request = {
+      message,
+      inbound: this.#inbound,
+      request: this.#request,
+      signal: NOBODY,
+      send: () => {},
+    }
     const refusal = await checkToolHeaders(request, this.#settings)
     if (refusal === undefined || !('error' in refusal.answer)) return { status: 200 }
     const { error } = refusal.answer
@@ -202,9 +207,9 @@ export class Visit {
     const { report, clock } = this.#settings
     if (report === undefined) return
     const message = this.#message()
-    const meta = message?.params?.['_meta'] as Record<string, unknown> | undefined
+    const meta = message?.params?.['_meta']
     const opening = message?.method === METHOD.initialize && markerOf(message) === undefined
-    const named = headerOf(this.#inbound, 'mcp-protocol-version')
+    const named = headerOf(this.#inbound, HEADERS.protocolVersion.toLowerCase())
     const revision = opening ? message.params?.['protocolVersion'] : ((message && markerOf(message)) ?? named)
     try {
       report({
@@ -218,7 +223,9 @@ export class Visit {
         code: undefined,
         verdict: undefined,
         originWouldBlock: this.#blocked !== undefined,
-        clientInfo: clippedInfo(opening ? message.params?.['clientInfo'] : meta?.[META.clientInfo]),
+        clientInfo: clippedInfo(
+          opening ? message.params?.['clientInfo'] : isObject(meta) ? meta[META.clientInfo] : undefined,
+        ),
         ms: clock.now() - this.#startedAt,
         ...outcome,
       })

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
-import { createSseReader, formatComment, formatSse } from '../../src/wire/sse.ts'
-import type { SseEvent } from '../../src/wire/sse.ts'
+import { createSseReader } from '../../src/transport/sse-reader.ts'
+import type { SseEvent } from '../../src/transport/sse-reader.ts'
+import { formatComment, formatSse } from '../../src/wire/index.ts'
 
 const encoder = new TextEncoder()
 
