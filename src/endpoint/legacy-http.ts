@@ -1,7 +1,7 @@
 // The legacy half of the HTTP endpoint: sessions, batches, streams that can be resumed.
 import type { IncomingMessage } from 'node:http'
 import { clip } from '../base/index.ts'
-import { ERRORS, eraOfDate, HEADERS, METHOD, methodIn, revision } from '../spec/index.ts'
+import { ERRORS, eraOfDate, HEADERS, METHOD, revision } from '../spec/index.ts'
 import type { Id, RpcError, RpcMessage, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
 import { callerOf, strangerOf } from './caller.ts'
 import type { EndpointOptions } from './contract.ts'
@@ -55,7 +55,7 @@ export class LegacyHttp {
     }
     if (session === undefined) return this.#stateless(message, request, reply)
     if (reply.outcome !== undefined) noteServed(reply.outcome, session)
-    const stream = this.#streamFor(message, session, reply)
+    const stream = this.#streamFor(session, reply)
     const answer = await this.#alive(reply, () =>
       answerLegacy(
         message,
@@ -164,7 +164,7 @@ export class LegacyHttp {
    * The stream of a request's answer, begun when it is first needed. Where the revision has priming events every answer is a
    * stream that begins with one, so that a client whose connection breaks can still fetch it.
    */
-  #streamFor(message: RpcRequest, session: Session, reply: Reply): LazyStream {
+  #streamFor(session: Session, reply: Reply): LazyStream {
     let stream: Stream | undefined
     const begin = (prime: boolean): Stream => {
       stream ??= session.streams.forRequest()
