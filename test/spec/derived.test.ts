@@ -46,11 +46,21 @@ test('what HTTP looks like in each revision', () => {
     'cancelBy',
   ])
   expect(rows).toEqual([
-    ['2024-11-05', 'http+sse', false, 'absent', false, false, true, false, 'notification'],
-    ['2025-03-26', 'streamable-http', true, 'absent', false, true, true, true, 'notification'],
-    ['2025-06-18', 'streamable-http', true, 'after-initialize', false, false, true, true, 'notification'],
-    ['2025-11-25', 'streamable-http', true, 'after-initialize', false, false, true, true, 'notification'],
-    ['2026-07-28', 'streamable-http', false, 'required', true, false, false, false, 'closing-the-stream'],
+    ['2024-11-05', 'http+sse', false, 'absent', false, false, true, 'never', 'notification'],
+    ['2025-03-26', 'streamable-http', true, 'absent', false, true, true, 'by-event-id', 'notification'],
+    [
+      '2025-06-18',
+      'streamable-http',
+      true,
+      'after-initialize',
+      false,
+      false,
+      true,
+      'by-event-id',
+      'notification',
+    ],
+    ['2025-11-25', 'streamable-http', true, 'after-initialize', false, false, true, 'primed', 'notification'],
+    ['2026-07-28', 'streamable-http', false, 'required', true, false, false, 'never', 'closing-the-stream'],
   ])
 })
 
