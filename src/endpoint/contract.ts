@@ -1,7 +1,8 @@
 // What an endpoint needs from those who mount it.
 import type { Clock, JsonObject, Log } from '../base/index.ts'
+import type { Classification } from '../era/index.ts'
+import type { Era, RevisionId } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
-import type { Outcome } from './outcome.ts'
 import type { Sealer } from './seal.ts'
 
 export interface EndpointOptions {
@@ -18,6 +19,37 @@ export interface EndpointOptions {
   readonly sealer: Sealer
   /** Told what became of each request, refusals among them. Called on the hot path: it must be quick. */
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined
+}
+
+/** What became of one request. Times in ms. What a caller chose is clipped to 60 characters. */
+export interface Outcome {
+  /** Given by mcpx in the order of the outcomes, from 1 in each process. */
+  id: number
+  /** When the request came, since the epoch, and how long its answer took. */
+  at: number
+  ms: number
+  /** Null where the request was refused before its message was read and no header names an era. */
+  era: Era | null
+  reason: Classification['reason'] | null
+  /** The revision that the request names, known or not. */
+  asked: string | null
+  /** The revision in which it was answered; null for a refusal. */
+  served: RevisionId | null
+  /** A method of any revision, or `other`. */
+  method: string
+  readonly transport: 'http' | 'stdio'
+  /** Null on a pipe, and where the client went away before anything was sent. */
+  status: number | null
+  /** The code of the JSON-RPC error that was the answer. */
+  code: number | null
+  /** Whether the endpoint refused the request itself: HTTP 400 and above, or the same refusal on a pipe. */
+  refused: boolean
+  client: { readonly name: string | null; readonly version: string | null }
+  /** The `User-Agent`, for clients that do not say their name. */
+  readonly agent: string | null
+  principal: string
+  /** The peer's address; null on a pipe. */
+  readonly remote: string | null
 }
 
 /** Bounds, read anew for each request, so that they may change while the endpoint runs. Times in ms, sizes in bytes. */

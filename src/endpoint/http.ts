@@ -14,12 +14,11 @@ import { takeNotification } from './legacy.ts'
 import { LegacyHttp } from './legacy-http.ts'
 import { answerModern } from './modern.ts'
 import { beginOutcome, endHttpOutcome, noteMessage, noteNotification, noteServed } from './outcome.ts'
+import type { HttpExchange } from './outcome.ts'
 import { namesModern, refusal, unread } from './refusals.ts'
 import { accepts, KeepAlive, Reply } from './reply.ts'
 
-interface HttpExchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+interface Answered extends HttpExchange {
   readonly reply: Reply
 }
 
@@ -65,7 +64,7 @@ export class HttpEndpoint {
     this.#keepAlive.stop()
   }
 
-  #tell({ request, response, reply }: HttpExchange): void {
+  #tell({ request, response, reply }: Answered): void {
     // What a browser asks before the request itself is no request of the client.
     if (request.method === 'OPTIONS' && response.statusCode < 400) return
     for (const outcome of reply.parts ?? [reply.outcome]) {

@@ -4,41 +4,14 @@ import { clip, isObject } from '../base/index.ts'
 import { classifyInbound, markerOf } from '../era/index.ts'
 import type { Classification } from '../era/index.ts'
 import { HEADERS, META, METHOD, REVISIONS } from '../spec/index.ts'
-import type { Era, RevisionId } from '../spec/index.ts'
 import type { Caller, RpcMessage, RpcNotification, RpcRequest } from '../wire/index.ts'
-import type { EndpointOptions } from './contract.ts'
+import type { EndpointOptions, Outcome } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import { namesModern } from './refusals.ts'
 
-/** Times in ms. What a caller chose is clipped to 60 characters. */
-export interface Outcome {
-  /** Given by mcpx in the order of the outcomes, from 1 in each process. */
-  id: number
-  /** When the request came, since the epoch, and how long its answer took. */
-  at: number
-  ms: number
-  /** Null where the request was refused before its message was read and no header names an era. */
-  era: Era | null
-  reason: Classification['reason'] | null
-  /** The revision that the request names, known or not. */
-  asked: string | null
-  /** The revision in which it was answered; null for a refusal. */
-  served: RevisionId | null
-  /** A method of any revision, or `other`. */
-  method: string
-  readonly transport: 'http' | 'stdio'
-  /** Null on a pipe, and where the client went away before anything was sent. */
-  status: number | null
-  /** The code of the JSON-RPC error that was the answer. */
-  code: number | null
-  /** Whether the endpoint refused the request itself: HTTP 400 and above, or the same refusal on a pipe. */
-  refused: boolean
-  client: { readonly name: string | null; readonly version: string | null }
-  /** The `User-Agent`, for clients that do not say their name. */
-  readonly agent: string | null
-  principal: string
-  /** The peer's address; null on a pipe. */
-  readonly remote: string | null
+export interface HttpExchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
 }
 
 /** Begins the record of a request on a pipe, or of one over HTTP. Undefined where nobody watches. */
@@ -68,7 +41,7 @@ export function beginOutcome(options: Watched, request?: IncomingMessage): Outco
 /** Hands the record of an HTTP request out, with what was sent. */
 export function endHttpOutcome(
   outcome: Outcome,
-  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  { request, response }: HttpExchange,
   options: Watched,
 ): void {
   const status = response.headersSent ? response.statusCode : null
@@ -134,15 +107,8 @@ export function noteNotification(
   if (session !== undefined) noteServed(outcome, session)
 }
 
-/**
- * Records a request that was refused where no endpoint is: a path under /mcp that names no server. Call it when the answer
- * has been written.
- */
-export function tellRefused(
-  exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  code: number,
-  options: Watched,
-): void {
+/** Records a request that was refused before any endpoint read it. Call it when the answer has been written. */
+export function tellRefused(exchange: HttpExchange, code: number, options: Watched): void {
   const outcome = beginOutcome(options, exchange.request)
   if (outcome === undefined) return
   outcome.code = code

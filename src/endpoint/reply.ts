@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../base/index.ts'
 import { formatComment, formatSse } from '../wire/index.ts'
 import type { RpcMessage } from '../wire/index.ts'
+import type { Outcome } from './contract.ts'
 import { noteAnswer } from './outcome.ts'
-import type { Outcome } from './outcome.ts'
 
 const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',

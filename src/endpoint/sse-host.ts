@@ -8,6 +8,8 @@ import { createLineFramer, formatComment, formatSse } from '../wire/index.ts'
 import { corsHeaders, refusedAccess } from './access.ts'
 import { readBody } from './body.ts'
 import type { EndpointOptions } from './contract.ts'
+import { tellRefused } from './outcome.ts'
+import type { HttpExchange } from './outcome.ts'
 import { refusal } from './refusals.ts'
 import { serveStdio } from './stdio.ts'
 
@@ -64,16 +66,17 @@ export class SseHost {
   async #post(request: IncomingMessage, response: ServerResponse, session: string): Promise<void> {
     if (this.#refused(request, response)) return
     const stream = this.#open.get(session)
-    if (stream === undefined) return answer(response, 404, 'Session not found. Open a new stream.')
+    const exchange = { request, response }
+    if (stream === undefined) return this.#refuse(exchange, 404, 'Session not found. Open a new stream.')
     const limit = this.#options.limits.maxBody()
     const body = await readBody(request, limit).catch(() => undefined)
     if (body === undefined) return
-    if (!body.ok) return answer(response, 413, `The body is larger than ${limit} bytes (http.maxBody)`)
+    if (!body.ok) return this.#refuse(exchange, 413, `The body is larger than ${limit} bytes (http.maxBody)`)
     let line: string
     try {
       line = JSON.stringify(JSON.parse(body.text))
     } catch {
-      return answer(response, 400, 'Parse error: the body is not JSON')
+      return this.#refuse(exchange, 400, 'Parse error: the body is not JSON')
     }
     stream.input.write(`${line}\n`)
     response.writeHead(202, corsHeaders(request)).end('Accepted')
@@ -81,8 +84,16 @@ export class SseHost {
 
   #refused(request: IncomingMessage, response: ServerResponse): boolean {
     const refused = refusedAccess(request, this.#options.access)
-    if (refused !== undefined) answer(response, 403, refused)
+    if (refused !== undefined) this.#refuse({ request, response }, 403, refused)
     return refused !== undefined
+  }
+
+  #refuse(exchange: HttpExchange, status: number, message: string): void {
+    const code = status === 400 ? ERRORS.parse : ERRORS.invalidRequest
+    exchange.response
+      .writeHead(status, { 'Content-Type': 'application/json' })
+      .end(JSON.stringify(refusal(code, message)))
+    tellRefused(exchange, code, this.#options)
   }
 
   #keepAlive(response: ServerResponse): { stop(): void } {
@@ -111,11 +122,4 @@ function eventsTo(response: ServerResponse): Writable {
       done()
     },
   })
-}
-
-function answer(response: ServerResponse, status: number, message: string): void {
-  const code = status === 400 ? ERRORS.parse : ERRORS.invalidRequest
-  response
-    .writeHead(status, { 'Content-Type': 'application/json' })
-    .end(JSON.stringify(refusal(code, message)))
 }

@@ -5,14 +5,13 @@ import { classifyInbound } from '../era/index.ts'
 import { ASSUMED_REVISION, ERRORS, METHOD, revision } from '../spec/index.ts'
 import { createLineFramer, shapeOf } from '../wire/index.ts'
 import type { Caller, Id, RpcMessage, RpcRequest, RpcResponse } from '../wire/index.ts'
-import type { EndpointOptions } from './contract.ts'
+import type { EndpointOptions, Outcome } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
 import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
 import type { Agreed } from './legacy.ts'
 import { answerModern } from './modern.ts'
 import { beginOutcome, endPipeOutcome, noteMessage, noteServed } from './outcome.ts'
-import type { Outcome } from './outcome.ts'
 
 /**
  * Serves one client over a pair of streams. Resolves when the input has ended and what was in flight is answered, or has

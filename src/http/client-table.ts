@@ -49,7 +49,7 @@ export interface ClientRow {
 }
 
 /** Rows that are kept; whoever was not seen for longest leaves first. */
-export const MAX_CLIENTS = 1000
+const MAX_CLIENTS = 1000
 
 export class ClientTable {
   readonly #rows = new Map<string, ClientRow>()

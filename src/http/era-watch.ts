@@ -10,9 +10,9 @@ import { RequestCounts } from './request-counts.ts'
 import type { RequestCount } from './request-counts.ts'
 
 /** How soon `initialize` must follow a failed modern request to count as falling back, in ms. */
-export const FALLBACK_WINDOW = 5000
+const FALLBACK_WINDOW = 5000
 /** A refused client that was silent for so long has been repaired, or has given up, in ms. */
-export const STUCK_MEMORY = 60 * 60_000
+const STUCK_MEMORY = 60 * 60_000
 
 export type ClientReport = Omit<ClientRow, 'attempt' | 'refusedSince'> & {
   /** Refused, without a success since, and seen within the last hour. */
@@ -175,11 +175,12 @@ function succeeded({ refused, code, status, transport }: Outcome): boolean {
   return !refused && code === null && (status === 200 || transport === 'stdio')
 }
 
-function isStuck(row: ClientRow, now: number): boolean {
+function isStuck(row: Pick<ClientRow, 'refusedSince' | 'lastSeen'>, now: number): boolean {
   return row.refusedSince !== null && now - row.lastSeen < STUCK_MEMORY
 }
 
-function reportOf({ attempt: _, refusedSince, ...row }: ClientRow, now: number): ClientReport {
-  const stuck = isStuck({ ...row, refusedSince, attempt: undefined }, now)
-  return { ...row, stuck, stuckSince: stuck ? refusedSince : null }
+function reportOf(row: ClientRow, now: number): ClientReport {
+  const { attempt: _attempt, refusedSince, ...shown } = row
+  const stuck = isStuck(row, now)
+  return { ...shown, stuck, stuckSince: stuck ? refusedSince : null }
 }

@@ -60,7 +60,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return view === undefined ? [] : [[name, endpointFor(view, true)] as const]
     }),
   )
-  const sse = options.settings.get('legacy.sse') ? hostSse(options, access) : undefined
+  const sse = options.settings.get('legacy.sse') ? hostSse(options, access, onOutcome) : undefined
   const app = restApp((request, response) => {
     if (sse?.take(request, response) === true) return true
     const name = serverNameOf(request.url ?? '')
@@ -98,10 +98,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /** All servers over the transport of 2024-11-05. */
-function hostSse(options: ListenOptions, access: EndpointAccess): SseHost {
+function hostSse(
+  options: ListenOptions,
+  access: EndpointAccess,
+  onOutcome: EndpointOptions['onOutcome'],
+): SseHost {
   const { gateway, serverInfo, limits, clock, log, sealer } = options
   const open = gateway.merged.single !== undefined
-  return new SseHost({ ...{ serverInfo, limits, clock, log, access, sealer, open }, handler: gateway.merged })
+  const shared = { serverInfo, limits, clock, log, access, sealer, open, onOutcome }
+  return new SseHost({ ...shared, handler: gateway.merged })
 }
 
 /** The server that a path under /mcp names: '' for all of them, undefined for another path. */

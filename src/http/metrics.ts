@@ -1,5 +1,6 @@
 // Figures for Prometheus, in a registry of their own. Import it only where they are served: the library is not small.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Metric } from 'prom-client'
 import type { Outcome } from '../endpoint/index.ts'
 import type { Gateway } from '../gateway/index.ts'
 import type { UpstreamState } from '../pool/index.ts'
@@ -15,7 +16,7 @@ export interface MetricsSources {
 export interface Metrics {
   readonly contentType: string
   /** Takes the duration of one request in. */
-  observe(outcome: Outcome): void
+  readonly observe: (outcome: Outcome) => void
   /** All figures in the text format. */
   text(): Promise<string>
 }
@@ -27,80 +28,81 @@ const STATES: Readonly<Record<UpstreamState, number>> = { idle: 0, starting: 0, 
 /** What is counted elsewhere is read when somebody asks, so a request pays for its duration alone. */
 export function createMetrics({ watch, gateway, sessions }: MetricsSources): Metrics {
   const register = new Registry()
-  const registers = [register]
   collectDefaultMetrics({ register })
   const durations = new Histogram({
     name: 'mcpx_request_duration_seconds',
     help: 'How long requests from clients took, by era and method.',
     labelNames: ['era', 'method'] as const,
     buckets: BUCKETS,
-    registers,
+    registers: [],
   })
-  new Counter({
+  const requests = new Counter({
     name: 'mcpx_requests_total',
     help: 'Requests from clients, by era, revision, method, HTTP status and JSON-RPC error code.',
     labelNames: ['era', 'revision', 'method', 'status', 'code'] as const,
-    registers,
+    registers: [],
     collect() {
       this.reset()
       for (const { labels, count } of watch.requestCounts()) this.inc({ ...labels }, count)
     },
   })
-  new Counter({
+  const pairs = new Counter({
     name: 'mcpx_fallback_pairs_total',
     help: 'Modern requests that failed and were followed by initialize of the same client within 5 seconds.',
-    registers,
+    registers: [],
     collect() {
       this.reset()
       this.inc(watch.fallback.pairs)
     },
   })
-  new Counter({
+  const lost = new Counter({
     name: 'mcpx_fallback_lost_seconds_total',
     help: 'Time that clients lost between a failed modern request and initialize.',
-    registers,
+    registers: [],
     collect() {
       this.reset()
       this.inc(watch.fallback.lostMs / 1000)
     },
   })
-  new Counter({
+  const ambiguous = new Counter({
     name: 'mcpx_ambiguous_requests_total',
     help: 'Requests without the marker that were taken for modern ones, by what decided.',
     labelNames: ['reason'] as const,
-    registers,
+    registers: [],
     collect() {
       this.reset()
       for (const [reason, count] of Object.entries(watch.ambiguous)) this.inc({ reason }, count)
     },
   })
-  new Gauge({
+  const stuck = new Gauge({
     name: 'mcpx_stuck_clients',
     help: 'Clients that were refused, had no success since, and were seen within the last hour.',
-    registers,
+    registers: [],
     collect() {
       this.set(watch.stuck())
     },
   })
-  new Gauge({
+  const open = new Gauge({
     name: 'mcpx_sessions',
     help: 'Open legacy sessions over HTTP.',
-    registers,
+    registers: [],
     collect() {
       this.set(sessions())
     },
   })
-  new Gauge({
+  const upstreams = new Gauge({
     name: 'mcpx_upstreams',
     help: 'Servers of the configuration, by state.',
     labelNames: ['state'] as const,
-    registers,
+    registers: [],
     collect() {
       const counts = { ...STATES }
       for (const { upstream } of gateway.members) counts[upstream.state]++
       for (const [state, count] of Object.entries(counts)) this.set({ state }, count)
     },
   })
+  const all: readonly Metric[] = [durations, requests, pairs, lost, ambiguous, stuck, open, upstreams]
+  for (const metric of all) register.registerMetric(metric)
   return {
     contentType: register.contentType,
     observe: ({ era, method, ms }) => durations.observe({ era: era ?? 'unknown', method }, ms / 1000),

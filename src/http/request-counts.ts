@@ -20,7 +20,7 @@ export interface RequestCount {
 }
 
 /** What takes the place of a value that is one too many. */
-export const OVERFLOW = '__other__'
+const OVERFLOW = '__other__'
 
 /** Combinations that are counted apart. Each is a series in Prometheus. */
 const MAX_COUNTS = 1000

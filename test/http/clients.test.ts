@@ -110,8 +110,10 @@ test('every request has one event, refusals too', async () => {
     ...(id < 2 && { id }),
   }))
   await post(url, batch, { 'mcp-protocol-version': '2025-03-26' })
+  // Its server refuses the method, not the endpoint; the status is that of a refusal all the same.
+  await post(url, modernRequest('no/such', 'b'), modernHeaders('no/such'))
 
-  const outcomes = await outcomesOf(daemon.v1, 14)
+  const outcomes = await outcomesOf(daemon.v1, 15)
   const a = { client: { name: 'a', version: '1' } }
   const nobody = { client: { name: null, version: null } }
   const newest = { asked: '2030-01-01', served: '2025-11-25' }
@@ -136,6 +138,7 @@ test('every request has one event, refusals too', async () => {
       { ...legacy, ...ok, reason: null, method: 'other' },
       { ...old, ...ok, method: 'ping' },
       { ...old, ...ok, code: -32601, method: 'other' },
+      { ...modern, ...no(404, -32601), client: { name: 'b', version: '1' }, method: 'other' },
     ].map((outcome, index) => ({
       ...{ id: index + 1, transport: 'http', principal: 'local', remote: '127.0.0.1', agent: null },
       ...withoutTimes,
@@ -168,17 +171,38 @@ test('clients on a pipe are told of like those over HTTP', async () => {
   ])
 })
 
+test('over HTTP+SSE a refused POST is told of, and what is asked counts as asked on a pipe', async () => {
+  await using hosted = await startDaemon(
+    { mcpServers: { one: fixture('legacy-stdio') } },
+    { MCPX_LEGACY_SSE: 'true' },
+  )
+  const { origin } = new URL(hosted.url)
+  expect((await post(`${origin}/messages?sessionId=gone`, initialize('a'))).status).toBe(404)
+  const reader = (await fetch(`${origin}/sse`)).body?.getReader()
+  const first = await reader?.read()
+  const path = /^data: (.*)$/m.exec(new TextDecoder().decode(first?.value))?.[1]
+  await post(`${origin}${path}`, initialize('a'))
+  const outcomes = await outcomesOf(hosted.v1, 2)
+  expect(outcomes).toMatchObject([
+    { transport: 'http', method: 'other', status: 404, code: -32600, refused: true },
+    { transport: 'stdio', method: 'initialize', status: null, refused: false, client: { name: 'a' } },
+  ])
+  await reader?.cancel()
+})
+
 test('a refusal on a pipe is one, and a line that is no message too', async () => {
   await using child = startChild(daemon.serve())
   child.stdin.write(
     `${JSON.stringify(discover('2099-01-01'))}\nnonsense\n${JSON.stringify(initialize('x'))}\n`,
   )
   const outcomes = await outcomesOf(daemon.v1, 3)
-  expect(outcomes.map(({ method, code, refused: no }) => [method, code, no]).toSorted()).toEqual([
-    ['initialize', null, false],
-    ['other', -32700, true],
-    ['server/discover', -32022, true],
-  ])
+  expect(outcomes.map(({ method, code, refused: no }) => [method, code, no])).toEqual(
+    expect.arrayContaining([
+      ['initialize', null, false],
+      ['other', -32700, true],
+      ['server/discover', -32022, true],
+    ]),
+  )
   expect((await clientsOf(daemon.v1)).clients.find(({ name }) => name === 'x')).toMatchObject({
     stuck: false,
   })

@@ -43,7 +43,7 @@ interface Row {
   readonly what: string
   readonly tried: Outcome
   readonly wait?: number
-  readonly then?: Partial<Outcome>
+  readonly next?: Partial<Outcome>
   readonly pairs: number
 }
 
@@ -52,31 +52,32 @@ const rows: readonly Row[] = [
   { what: 'later than that', tried: refusedOf(), wait: 5001, pairs: 0 },
   { what: 'an error of a handler', tried: outcomeOf({ code: -32603 }), pairs: 1 },
   { what: 'no answer at all', tried: outcomeOf({ status: null }), pairs: 1 },
+  { what: 'a modern notification', tried: outcomeOf({ status: 202 }), pairs: 0 },
   { what: 'a modern success', tried: outcomeOf(), pairs: 0 },
   { what: 'a legacy error', tried: initializeOf({ code: -32603 }), pairs: 0 },
   { what: 'an error on a pipe', tried: refusedOf({ transport: 'stdio', status: null }), pairs: 1 },
-  { what: 'another name', tried: refusedOf(), then: { client: { name: 'b', version: '1' } }, pairs: 0 },
-  { what: 'another principal', tried: refusedOf(), then: { principal: 'eve' }, pairs: 0 },
-  { what: 'another address', tried: refusedOf(), then: { remote: '127.0.0.2' }, pairs: 0 },
+  { what: 'another name', tried: refusedOf(), next: { client: { name: 'b', version: '1' } }, pairs: 0 },
+  { what: 'another principal', tried: refusedOf(), next: { principal: 'eve' }, pairs: 0 },
+  { what: 'another address', tried: refusedOf(), next: { remote: '127.0.0.2' }, pairs: 0 },
   {
     what: 'another version of the client',
     tried: refusedOf(),
-    then: { client: { name: 'a', version: '2' } },
+    next: { client: { name: 'a', version: '2' } },
     pairs: 1,
   },
   { what: 'no name, then one', tried: refusedOf({ client: UNNAMED }), pairs: 1 },
   {
     what: 'no name, then another program',
     tried: refusedOf({ client: UNNAMED }),
-    then: { agent: 'curl' },
+    next: { agent: 'curl' },
     pairs: 0,
   },
 ]
 
-test.each(rows)('$what: $pairs pairs', async ({ tried, wait = 0, then, pairs }) => {
+test.each(rows)('$what: $pairs pairs', async ({ tried, wait = 0, next, pairs }) => {
   await happens(tried)
   await clock.turn(wait)
-  await happens(initializeOf(then))
+  await happens(initializeOf(next))
   expect(watch.fallback.pairs).toBe(pairs)
 })
 

@@ -36,13 +36,13 @@ export async function openUpstream(first: Behaviour): Promise<HttpUpstream> {
   let behaviour = first
   const server = createServer(async (request, response) => {
     const body = await text(request)
-    const message = body === '' ? {} : (JSON.parse(body) as JsonObject)
+    const message = (body === '' ? {} : JSON.parse(body)) as Partial<Asked>
     const one: Asked = {
       verb: String(request.method),
       headers: request.headers,
-      method: String(message['method'] ?? ''),
-      id: message['id'],
-      params: (message['params'] ?? {}) as JsonObject,
+      method: message.method ?? '',
+      id: message.id,
+      params: message.params ?? {},
     }
     asked.push(one)
     const reply = one.verb === 'POST' ? await behaviour(one) : { status: one.verb === 'DELETE' ? 200 : 405 }

@@ -70,7 +70,6 @@ let folder: Workspace
 
 beforeAll(async () => {
   folder = await openWorkspace()
-  process.env['PORT'] = '0'
   const entries = ROWS.map(async ({ name, run: [program, ...args], http, path }) => {
     const frames = folder.file(name)
     if (!http) return [name, recorded(frames, program, ...args)] as const

@@ -84,6 +84,18 @@ test('case C16: after a restart a session is opened anew, and what the lost one 
   expect(times(upstream, 'tools/call')).toBe(2)
 })
 
+test('a 404 for a method that a legacy server lacks is its answer, and no session is opened over it', async () => {
+  const server = legacy((asked) =>
+    asked.method === 'tools/call' ? refuse(asked, -32601, { status: 404 }) : undefined,
+  )
+  await using upstream = await openUpstream(server.behaviour)
+  await using workspace = await openWorkspace(onlyOne(upstream))
+  await using daemon = await startIn(workspace)
+  expect(await daemon.call('one', 'era')).toMatchObject({ status: 502, said: 'UPSTREAM_ERROR' })
+  expect(times(upstream, 'tools/call')).toBe(1)
+  expect(server.opened).toHaveLength(1)
+})
+
 const eras = [
   { era: 'legacy', behaviour: () => legacy().behaviour },
   { era: 'modern', behaviour: modern },

@@ -37,7 +37,8 @@ export function recorded(frames: string, program: string, ...args: string[]) {
 
 /** The same over HTTP, which prints its address as the first line that holds one. */
 export async function startRecorded(frames: string, program: string, ...args: string[]) {
-  const child = startChild(recorded(frames, program, ...args))
+  const { env, ...command } = recorded(frames, program, ...args)
+  const child = startChild({ ...command, env: { ...env, PORT: '0' } })
   let said = ''
   child.stdout.setEncoding('utf8')
   for await (const part of child.stdout.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
@@ -175,7 +176,8 @@ export async function watch(v1: string, after?: number): Promise<Watch> {
     seen,
     until,
     [Symbol.asyncDispose]: async () => {
-      await reader?.cancel()
+      // The daemon may have ended before its reader.
+      await reader?.cancel().catch(() => undefined)
       stop.abort()
     },
   }

@@ -1,11 +1,18 @@
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import { McpxError } from '../../base/index.ts'
 import type { ClientReport, ClientsReport } from '../../http/index.ts'
+import type { Era } from '../../spec/index.ts'
 import { findConfig } from '../config-source.ts'
 import { findDaemon } from '../daemon-record.ts'
 import { formatAge, print, printJson, styled, table } from '../output.ts'
 import { ask } from './daemon-client.ts'
 import type { CommonOptions } from './shared.ts'
+
+interface ClientsOptions extends CommonOptions {
+  readonly stuck?: boolean
+  readonly era?: Era
+}
 
 /** `mcpx clients`: who calls the running daemon, in which era, and who is stuck. */
 export function addClients(program: Command): void {
@@ -13,22 +20,32 @@ export function addClients(program: Command): void {
     .command('clients')
     .description('show who calls the running daemon: era, revision asked and served, who is stuck')
     .option('-c, --config <file>', 'the configuration file; without it one is searched for')
+    .option('--stuck', 'only those that are refused and have had no success since')
+    .addOption(new Option('--era <era>', 'only those that were seen in it').choices(['legacy', 'modern']))
     .option('--json', 'print JSON')
-    .action(async (options: CommonOptions) => {
+    .action(async (options: ClientsOptions) => {
       const daemon = findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
       if (daemon === undefined)
         throw new McpxError('USAGE', 'No daemon of this configuration runs. Start one with mcpx daemon.')
-      const report = await ask<ClientsReport>(daemon, '/v1/clients')
+      const report = chosen(await ask<ClientsReport>(daemon, '/v1/clients'), options)
       if (options.json === true) printJson(report)
       else printReport(report, Date.now())
     })
+}
+
+/** The report with the wanted clients only; its sums stay those of all. */
+function chosen(report: ClientsReport, { stuck, era }: ClientsOptions): ClientsReport {
+  const clients = report.clients.filter(
+    (client) => (stuck !== true || client.stuck) && (era === undefined || client.eras[era] !== null),
+  )
+  return { ...report, clients }
 }
 
 function printReport(
   { clients, stuck, fallback, ambiguous, requests, forgotten }: ClientsReport,
   now: number,
 ): void {
-  if (clients.length === 0) return print('No client has called yet.')
+  if (clients.length === 0) return print('No such client has called.')
   const head = [
     'CLIENT',
     'FROM',

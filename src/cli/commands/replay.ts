@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { clip } from '../../base/index.ts'
-import type { Difference } from '../corpus/compare.ts'
+import type { Difference } from '../corpus/difference.ts'
 import { readCorpus, writeCorpus } from '../corpus/folder.ts'
 import type { Corpus } from '../corpus/folder.ts'
 import { replayCorpus } from '../corpus/replayer.ts'

@@ -1,6 +1,6 @@
 // Where two bodies differ: by path where they are JSON, by event where they are a stream, else by byte.
 import { isObject } from '../../base/index.ts'
-import type { Difference } from './compare.ts'
+import type { Difference } from './difference.ts'
 import { dataOf, eventsIn } from './event-reader.ts'
 import type { EventBlock } from './event-reader.ts'
 import { parseJson, placesIn, pointer } from './json-places.ts'

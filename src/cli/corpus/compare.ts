@@ -2,21 +2,12 @@
 import { formatEnd } from './exchange-file.ts'
 import type { End } from './exchange-file.ts'
 import { differencesInBody } from './compare-body.ts'
+import type { Difference } from './difference.ts'
 import { fieldsOf } from './http-reader.ts'
 import { masked } from './mask.ts'
 import { headOf, readResponse } from './response.ts'
 import type { Response } from './response.ts'
 import type { Selector } from './selector.ts'
-
-export interface Difference {
-  /** `status line`, `header date`, `body /result/tools/0/name`, `event 2 /result`, `chunks`, `end`. */
-  readonly at: string
-  /** Where in the body the first byte differs, if nothing in it is masked. */
-  readonly byte?: number
-  /** Null where there is nothing. */
-  readonly expected: string | null
-  readonly got: string | null
-}
 
 export interface Heard {
   readonly bytes: Buffer

@@ -7,6 +7,7 @@ import type { Timer } from '../../base/index.ts'
 import { systemClock } from '../../transport/index.ts'
 import type { Heard } from './compare.ts'
 import { createEventReader, dataOf } from './event-reader.ts'
+import type { Progress } from './exchange-file.ts'
 import { createHttpReader, isInterim } from './http-reader.ts'
 import { parseJson } from './json-places.ts'
 import { contentOf } from './response.ts'
@@ -37,8 +38,8 @@ export interface Question {
 export interface Conversation {
   /** Rejects with UPSTREAM_UNREACHABLE where no connection can be made, and never for what comes after. */
   readonly ended: Promise<Heard>
-  /** Resolves once so many events came, or once it is clear that they will not. */
-  reached(events: number): Promise<void>
+  /** Resolves once so much has passed, or once it is clear that it will not. */
+  reached(passed: Progress): Promise<void>
   /** What came so far. */
   heard(): Buffer
   /** Closes the connection; what came so far is all. */
@@ -59,6 +60,8 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
   let held = stop.after !== undefined
   let over = false
   let connected = false
+  let written = false
+  let headed = false
   let quietTimer: Timer | undefined
   /** Those who wait for events. */
   const waiting = new Set<() => void>()
@@ -71,7 +74,8 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
     { answering: verb },
     {
       onHead(lines) {
-        isStream = !isInterim(lines) && contentOf(lines) === 'events'
+        headed = !isInterim(lines)
+        isStream = headed && contentOf(lines) === 'events'
       },
       onBody(piece, offset) {
         if (!isStream) return
@@ -91,7 +95,10 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
   // Nothing is said before a certificate is judged.
   socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
     connected = true
-    void write(socket, bytes, () => over)
+    void write(socket, bytes, () => over).then(() => {
+      written = true
+      announce()
+    })
   })
   socket.on('end', () => finish({ kind: 'closed' }))
   // A connection that was made may be reset, as by a server that refuses a large body: what came until then counts.
@@ -162,10 +169,11 @@ export function converse({ url, verb, bytes, stop, timeout }: Question): Convers
     ended,
     heard: () => Buffer.concat(received),
     close: () => finish({ kind: 'closed' }),
-    reached: (count) =>
+    reached: (passed) =>
       new Promise((done) => {
         const look = (): void => {
-          if (over || events >= count) stopWaiting()
+          const there = passed === 'request' ? written : passed === 'head' ? headed : events >= passed
+          if (over || there) stopWaiting()
         }
         const stopWaiting = (): void => {
           waiting.delete(look)

@@ -23,9 +23,11 @@ export interface Capture {
 
 export interface Overlap {
   readonly name: string
-  /** How many events it had sent by then. */
-  readonly events: number
+  /** What had passed of it by then: its request, the head of its response, or so many events. */
+  readonly passed: Progress
 }
+
+export type Progress = 'request' | 'head' | number
 
 /**
  * What ended the response: its own framing, the server's closing, or whoever recorded it, after so many events of a stream, a
@@ -42,7 +44,7 @@ const NOTHING = '(nothing)'
 export function formatExchange(exchange: Exchange): string {
   const about = [
     ...exchange.captures.map(({ name, selector }) => `capture: ${name} from ${selector}`),
-    ...exchange.overlaps.map(({ name, events }) => `while: ${name} after ${events} events`),
+    ...exchange.overlaps.map(({ name, passed }) => `while: ${name} after ${formatProgress(passed)}`),
     `end: ${formatEnd(exchange.end)}`,
   ]
   const part = (segments: readonly Segment[]): string[] =>
@@ -73,9 +75,9 @@ export function parseExchange(name: string, text: string): Exchange {
       continue
     }
     const capture = /^capture: (\S+) from (\S+)$/.exec(line)
-    const overlap = /^while: (\S+) after (\d+) events$/.exec(line)
+    const overlap = /^while: (\S+) after (?:its (request|head)|(\d+) events)$/.exec(line)
     if (capture !== null) captures.push({ name: capture[1] ?? '', selector: capture[2] ?? '' })
-    else if (overlap !== null) overlaps.push({ name: overlap[1] ?? '', events: Number(overlap[2]) })
+    else if (overlap !== null) overlaps.push({ name: overlap[1] ?? '', passed: progressIn(overlap) })
     else if (line.startsWith('end: ')) end = parseEnd(line.slice(5))
     else throw broken(name, index, 'is neither a capture, a while nor an end')
     if (line.startsWith('end: ') && end === undefined) throw broken(name, index, 'names no end')
@@ -99,6 +101,14 @@ export function formatEnd(end: End): string {
     case 'timeout':
       return `not within ${formatDuration(end.ms)}`
   }
+}
+
+function formatProgress(passed: Progress): string {
+  return typeof passed === 'number' ? `${passed} events` : `its ${passed}`
+}
+
+function progressIn([, , part, events]: RegExpExecArray): Progress {
+  return part === 'request' || part === 'head' ? part : Number(events)
 }
 
 function parseEnd(text: string): End | undefined {

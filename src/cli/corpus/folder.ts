@@ -42,7 +42,7 @@ export function writeCorpus(folder: string, corpus: Corpus): void {
   writeFileSync(join(folder, INDEX), `${JSON.stringify(index, null, 2)}\n`)
 }
 
-export function writeExchange(folder: string, exchange: Exchange): void {
+function writeExchange(folder: string, exchange: Exchange): void {
   writeFileSync(join(folder, `${exchange.name}.http`), formatExchange(exchange))
 }
 

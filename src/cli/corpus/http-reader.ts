@@ -79,7 +79,7 @@ export function createHttpReader(of: 'request' | { readonly answering: string },
   }
 
   function readHead(text: string): void {
-    const lines = text.match(/.*\n/g) ?? []
+    const lines = text.match(/[^\n]*\n/g) ?? []
     sink.onHead?.(lines)
     const { part: next, length } = framing(lines, of)
     part = next

@@ -72,13 +72,13 @@ function carry(client: Socket, talks: Talk[], options: ProxyOptions): void {
   function begin(): Talk {
     const overlaps = talks
       .filter(({ end }) => end === undefined)
-      .map((talk) => ({ talk, events: talk.events }))
+      .map((talk) => ({ talk, passed: talk.passed }))
     const talk: Talk = {
       request: [],
       response: [],
       overlaps,
       head: [],
-      events: 0,
+      passed: 'request',
       isStream: false,
       end: undefined,
     }
@@ -168,10 +168,13 @@ function readerFor(talk: Talk): HttpReader {
     { answering: talk.head[0]?.split(' ', 1)[0] ?? '' },
     {
       onHead(lines) {
-        talk.isStream = !isInterim(lines) && contentOf(lines) === 'events'
+        if (isInterim(lines)) return
+        talk.passed = 'head'
+        talk.isStream = contentOf(lines) === 'events'
       },
       onBody(piece) {
-        if (talk.isStream) talk.events += events.take(piece).length
+        const count = talk.isStream ? events.take(piece).length : 0
+        if (count > 0) talk.passed = count + (typeof talk.passed === 'number' ? talk.passed : 0)
       },
     },
   )

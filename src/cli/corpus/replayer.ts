@@ -1,7 +1,8 @@
 // Sends the requests of a corpus again, in the order and with the overlaps in which they were recorded.
 import { asMcpxError, McpxError } from '../../base/index.ts'
 import { compare } from './compare.ts'
-import type { Difference, Heard } from './compare.ts'
+import type { Heard } from './compare.ts'
+import type { Difference } from './difference.ts'
 import { converse } from './conversation.ts'
 import type { Conversation, Stop } from './conversation.ts'
 import { headerReference } from './draft.ts'
@@ -80,7 +81,7 @@ async function hearAll(
       if (overlap === undefined) await ended[earlier]
       else {
         await begun[earlier]
-        await open.get(name)?.reached(overlap.events)
+        await open.get(name)?.reached(overlap.passed)
       }
     }
     const filled = fill(exchange.request, (name) => given.get(name) ?? capturedValue(name, index))

@@ -2,7 +2,7 @@
 import { isObject } from '../../base/index.ts'
 import { HEADERS } from '../../spec/index.ts'
 import { headerReference } from './draft.ts'
-import type { Capture, End, Exchange } from './exchange-file.ts'
+import type { Capture, End, Exchange, Progress } from './exchange-file.ts'
 import { parseJson } from './json-places.ts'
 import { numbered } from './recorder.ts'
 import { readResponse } from './response.ts'
@@ -14,10 +14,11 @@ import type { Segment, Template } from './template.ts'
 export interface Talk {
   readonly request: Buffer[]
   readonly response: Buffer[]
-  /** Those that were not over when this request came, with the events that they had sent. */
-  readonly overlaps: readonly { readonly talk: Talk; readonly events: number }[]
+  /** Those that were not over when this request came, with what had passed of them. */
+  readonly overlaps: readonly { readonly talk: Talk; readonly passed: Progress }[]
   head: readonly string[]
-  events: number
+  /** How far the response came. */
+  passed: Progress
   isStream: boolean
   /** Undefined until it is over; `lost` where the client left before the response was whole. */
   end: End | 'lost' | undefined
@@ -37,7 +38,7 @@ export function exchangesOf(talks: readonly Talk[], url: URL): Exchange[] {
     if (name === undefined || request === undefined || typeof talk.end !== 'object') return []
     const overlaps = talk.overlaps.flatMap((overlap) => {
       const other = names.get(overlap.talk)
-      return other === undefined ? [] : [{ name: other, events: overlap.events }]
+      return other === undefined ? [] : [{ name: other, passed: overlap.passed }]
     })
     const response = Buffer.concat(talk.response)
     return [{ name, captures: captures.get(talk) ?? [], overlaps, request, response, end: talk.end }]
@@ -69,10 +70,10 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
 /** Where a server of HTTP+SSE says to send messages to. */
 const ENDPOINT = 'event:endpoint'
 
-/** Finds the latest response that gave a value, and has it captured there. */
+/** Finds the first response that gave a value, and has it captured there. */
 function createLookUp(earlier: readonly Talk[], captures: ReadonlyMap<Talk, Capture[]>): LookUp {
   return (value, selectors) => {
-    for (const talk of earlier.toReversed()) {
+    for (const talk of earlier) {
       const response = readResponse(Buffer.concat(talk.response), talk.head[0]?.split(' ', 1)[0] ?? '')
       const selector = selectors.find((one) => valueOf(parseSelector(one), response) === value)
       if (selector === undefined) continue
@@ -90,7 +91,7 @@ function createLookUp(earlier: readonly Talk[], captures: ReadonlyMap<Talk, Capt
 
 function templateOf({ head, request }: Talk, refer: (line: string, place: Place) => string): Template {
   const lines = head.flatMap((line, index): Segment[] => {
-    const [text = '', end = ''] = line.split(/(?=\r?\n$)/)
+    const [, text = '', end = ''] = /^(.*?)(\r?\n)$/.exec(line) ?? []
     const whole = segmentsOf(Buffer.from(line, 'latin1'))
     // What the client sent in braces must not be taken for a reference.
     if (referencesIn(text).length > 0 || (end !== '\r\n' && end !== '\n')) return whole

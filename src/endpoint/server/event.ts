@@ -3,7 +3,7 @@ import { clip, isObject } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import type { Classification } from '../../era/index.ts'
 import type { Era } from '../../spec/index.ts'
-import type { Mode } from './options.ts'
+import type { Mode } from './mode.ts'
 
 /** What decided the era: see Classification; or `verb`, not a POST, or `unread`, a body too large, taken by others or broken off. */
 export type Reason = Classification['reason'] | 'verb' | 'unread'

@@ -54,7 +54,7 @@ export function modernEraHook(options: ModernEraOptions): PreParsingHook {
     if (first.kind !== 'read') return act(first, payload)
     const body = bodyAtHand(raw, settings.maxBody)
     if (body !== undefined) return act(visit.judge(body), payload)
-    const gone = (): void => void visit.endLegacy(undefined)
+    const gone = (): void => visit.breakOff()
     if (payload === raw) {
       takeBody(raw, settings.maxBody, { done: (taken) => act(visit.judge(taken), emptied(payload)), gone })
     } else {

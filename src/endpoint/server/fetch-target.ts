@@ -16,6 +16,10 @@ export function fetchTarget(request: Request): { target: Target; response: Promi
     stream = undefined
     for (const listener of listeners.splice(0)) listener()
   }
+  const breakOff = (error: unknown): void => {
+    stream?.error(error)
+    gone()
+  }
   const target: Target = {
     whole(status, headers, text) {
       give(new Response(text ?? null, { status, headers }))
@@ -31,8 +35,7 @@ export function fetchTarget(request: Request): { target: Target; response: Promi
       if (stream === undefined) return
       stream.enqueue(encoder.encode(text))
       if ((stream.desiredSize ?? 0) > 0) return
-      stream.error(new Error('the client does not read'))
-      gone()
+      breakOff(new Error('the client does not read'))
     },
     finish() {
       stream?.close()
@@ -40,8 +43,9 @@ export function fetchTarget(request: Request): { target: Target; response: Promi
     },
     onGone(listener) {
       listeners.push(listener)
-      request.signal.addEventListener('abort', gone, { once: true })
-      if (request.signal.aborted) gone()
+      const { signal } = request
+      signal.addEventListener('abort', () => breakOff(signal.reason), { once: true })
+      if (signal.aborted) breakOff(signal.reason)
     },
   }
   return { target, response }

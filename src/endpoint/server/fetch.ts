@@ -11,7 +11,8 @@ import type { Final } from './visit.ts'
 export { needs } from './needs.ts'
 export type { MethodError } from './needs.ts'
 export type { ServerEvent, Verdict } from './event.ts'
-export type { Hint, Method, MethodContext, Mode, ModernEraOptions, OriginOptions, Policy } from './options.ts'
+export type { Mode } from './mode.ts'
+export type { Hint, Method, MethodContext, ModernEraOptions, OriginOptions, Policy } from './options.ts'
 
 /** A handler; `Rest` is what the platform or the author passes besides: Hono's context, a Worker's `env`. */
 export type FetchHandler<Rest extends readonly unknown[]> = (
@@ -93,5 +94,7 @@ function headersOf(request: Request): InboundHeaders {
     const values = NEVER_WITH_COMMA.includes(name) ? value.split(',').map((part) => part.trim()) : [value]
     for (const one of values) raw.push(name, one)
   }
+  // Platforms that keep Host to themselves have made the URL of it.
+  joined['host'] ??= new URL(request.url).host
   return { joined, raw }
 }

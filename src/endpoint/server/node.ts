@@ -50,7 +50,7 @@ export function withModernEra<
           }
         },
         gone() {
-          void visit.endLegacy(undefined)
+          visit.breakOff()
           resolve(undefined)
         },
       })

@@ -2,14 +2,7 @@
 import type { Clock, JsonObject } from '../../base/index.ts'
 import type { Era, LogLevel } from '../../spec/index.ts'
 import type { ServerEvent } from './event.ts'
-
-/**
- * How far the modern era is let in. `off`: not at all. `observe`: requests are classified and reported. `dry-run`: reported
- * with what the modern answer would have been. `serve`: modern requests get modern answers. `sunset`: only they get any.
- */
-export type Mode = (typeof MODES)[number]
-
-export const MODES = ['off', 'observe', 'dry-run', 'serve', 'sunset'] as const
+import type { Mode } from './mode.ts'
 
 /** Whether a request from a place that is not allowed is refused, or only reported. */
 export type Policy = 'enforce' | 'observe'

@@ -3,8 +3,9 @@ import type { Clock } from '../../base/index.ts'
 import type { Era } from '../../spec/index.ts'
 import { SYSTEM_CLOCK } from './clock.ts'
 import type { ServerEvent } from './event.ts'
-import { MODES } from './options.ts'
-import type { Mode, ModernEraOptions, OriginOptions } from './options.ts'
+import { MODES } from './mode.ts'
+import type { Mode } from './mode.ts'
+import type { ModernEraOptions, OriginOptions } from './options.ts'
 import { ToolHeaders } from './tool-headers.ts'
 
 /** The options with their defaults. */

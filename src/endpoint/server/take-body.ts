@@ -4,6 +4,7 @@ import { isObject } from '../../base/index.ts'
 import type { Body } from './inbound.ts'
 
 const UNREAD: Body = { kind: 'unread' }
+const EMPTY: Body = { kind: 'text', text: '' }
 
 /** A body that is there before anything is read: parsed by others, absent, too large, or not to be had. */
 export function bodyAtHand(request: IncomingMessage, limit: number): Body | undefined {
@@ -11,17 +12,16 @@ export function bodyAtHand(request: IncomingMessage, limit: number): Body | unde
   if (body !== undefined && !isPlaceholder(request, body)) return bodyOf(body)
   const { headers } = request
   if (Number(headers['content-length'] ?? 0) > limit) return UNREAD
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
-    return { kind: 'text', text: '' }
+  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return EMPTY
   // A stream that has been read, or is being read, cannot be read once more.
   const taken = request.readableEnded || request.destroyed || request.readableEncoding !== null
   if (taken || request.readableFlowing === true || request.listenerCount('data') > 0) return UNREAD
-  return request.complete && request.readableLength === 0 ? { kind: 'text', text: '' } : undefined
+  return request.complete && request.readableLength === 0 ? EMPTY : undefined
 }
 
 /**
- * Reads the body and puts it back. Calls back in the same tick, before the stream can end, so what listens then to the
- * request misses nothing. `gone` is called instead where the client breaks off.
+ * Reads the body and puts it back. The request does not end before somebody reads it anew. `gone` is called instead where the
+ * client breaks off.
  */
 export function takeBody(
   request: IncomingMessage,
@@ -30,7 +30,7 @@ export function takeBody(
 ): void {
   const chunks: Buffer[] = []
   let size = 0
-  // Reading an ended stream once more would make it emit `end`, before anybody else listens; hence never beyond what is there.
+  // Reading an ended stream once more would make it emit `end` before anybody else listens: hence never beyond what is there.
   const onReadable = (): void => {
     while (request.readableLength > 0) {
       const chunk = request.read() as Buffer
@@ -39,9 +39,14 @@ export function takeBody(
     }
     if (!request.complete && size <= limit) return
     release()
+    if (size === 0) {
+      tellLateListeners(request)
+      return take.done(EMPTY)
+    }
     const bytes = Buffer.concat(chunks, size)
-    if (size > 0) request.unshift(bytes)
-    take.done(size > limit ? UNREAD : { kind: 'text', text: bytes.toString('utf8') })
+    request.unshift(bytes)
+    // Until the next tick the stream takes itself for listened to, and would not tell a new listener what it holds.
+    process.nextTick(() => take.done(size > limit ? UNREAD : { kind: 'text', text: bytes.toString('utf8') }))
   }
   const onGone = (): void => {
     release()
@@ -63,6 +68,13 @@ export function bodyOf(body: unknown): Body {
   return body instanceof Uint8Array
     ? { kind: 'text', text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(body) }
     : { kind: 'value', value: body }
+}
+
+/** An empty chunked body ends by itself as soon as anybody waits for it: who listens after that hears of the end all the same. */
+function tellLateListeners(request: IncomingMessage): void {
+  request.on('newListener', (event: unknown, listener: () => void) => {
+    if (event === 'end' && request.readableEnded) process.nextTick(() => listener.call(request))
+  })
 }
 
 /** Express 4 puts an empty object there for a body that no parser has read. */

@@ -11,7 +11,7 @@ import { classify, headerOf, parse } from './inbound.ts'
 import type { Body, Inbound, Parsed } from './inbound.ts'
 import { accepts, checkBody, checkHead, refused } from './ladder.ts'
 import type { Framing } from './ladder.ts'
-import type { Mode } from './options.ts'
+import type { Mode } from './mode.ts'
 import { Responder } from './responder.ts'
 import type { Target } from './responder.ts'
 import { checkToolHeaders, run } from './run.ts'
@@ -144,6 +144,12 @@ export class Visit {
     if (!this.watched) return
     const ms = this.#settings.clock.now() - this.#startedAt
     this.#report({ status, verdict: await this.#verdict, ms })
+  }
+
+  /** Reports a request whose client was gone before its body had come. */
+  breakOff(): void {
+    this.#reason = 'unread'
+    this.#report({ status: undefined })
   }
 
   #arriveAtSunset(): Decision {

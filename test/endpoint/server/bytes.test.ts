@@ -44,7 +44,9 @@ const legacyRows = Object.entries(LEGACY)
 describe.each(Object.keys(READERS) as (keyof typeof READERS)[])('a handler that reads by %s', (reader) => {
   const bare = started(serve(legacyHandler(reader)))
   const wrapped = started(serve(withModernEra(legacyHandler(reader), OPTIONS)))
-  test.each(legacyRows)('%s', async (_, bytes) => {
+  // A handler that never reads is called when the body is there, so one that breaks off does not reach it.
+  const rows = legacyRows.filter(([name]) => reader !== 'none' || name !== 'a broken chunk')
+  test.each(rows)('%s', async (_, bytes) => {
     expect(await compare([await bare, await wrapped], bytes)).toMatch(/^HTTP\/1\.1 \d\d\d/)
   })
 })
@@ -95,17 +97,12 @@ describe('in Express, what the handler throws', () => {
     const handler = (request: express.Request): void => {
       throw Object.assign(new Error(`thrown for ${request.method}`), { status: 418 })
     }
-    const failure = (
-      error: Error,
-      _: unknown,
-      response: express.Response,
-      next: express.NextFunction,
-    ): void => {
-      if (response.headersSent) next(error)
-      else response.status(500).end(`caught: ${error.message}`)
+    const failure: express.ErrorRequestHandler = (...[error, , response]) => {
+      response.status(500).end(`caught: ${(error as Error).message}`)
     }
     made.all('/mcp', wrapped ? withModernEra(handler, OPTIONS) : handler)
-    made.use(failure)
+    // Express tells handlers of errors by their four parameters.
+    made.use(Object.defineProperty(failure, 'length', { value: 4 }))
     return started(serve(made))
   }
   const bare = app(false)

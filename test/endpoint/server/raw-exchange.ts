@@ -31,8 +31,8 @@ export async function listen(server: Server): Promise<Running> {
   }
 }
 
-/** Sends the pieces one by one and gives all bytes of the answer, once the server has ended the connection. */
-export async function exchange(port: number, pieces: readonly (string | Buffer)[]): Promise<Buffer> {
+/** Sends the pieces, one character a byte, one by one and gives all bytes of the answer, once the server has ended the connection. */
+export async function exchange(port: number, pieces: readonly string[]): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1')
   socket.setNoDelay(true)
   const chunks: Buffer[] = []
@@ -42,7 +42,7 @@ export async function exchange(port: number, pieces: readonly (string | Buffer)[
   const ended = once(socket, 'close')
   await once(socket, 'connect')
   for (const piece of pieces) {
-    socket.write(piece)
+    socket.write(piece, 'latin1')
     await new Promise((resolve) => setImmediate(resolve))
   }
   await ended
@@ -54,11 +54,10 @@ export function masked(bytes: Buffer): string {
   return bytes.toString('latin1').replace(/^Date: .*$/gim, 'Date: -')
 }
 
-/** Cuts bytes into pieces of this length. */
-export function cut(text: string, length: number): Buffer[] {
-  const bytes = Buffer.from(text)
-  const pieces: Buffer[] = []
-  for (let at = 0; at < bytes.length; at += length) pieces.push(bytes.subarray(at, at + length))
+/** Cuts text into pieces of this length. */
+export function cut(text: string, length: number): string[] {
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; at += length) pieces.push(text.slice(at, at + length))
   return pieces
 }
 
@@ -72,20 +71,22 @@ export interface RawRequest {
   readonly keepOpen?: boolean
 }
 
+/** A request as bytes, one character each. */
 export function raw({ verb = 'POST', headers = {}, body, chunk, keepOpen = false }: RawRequest): string {
   const fields: Record<string, string> = { Host: 'server.test', ...headers }
+  const bytes = Buffer.from(body ?? '').toString('latin1')
   if (!keepOpen) fields['Connection'] = 'close'
   if (body !== undefined) {
     fields['Content-Type'] ??= 'application/json'
     fields['Accept'] ??= 'application/json, text/event-stream'
-    if (chunk === undefined) fields['Content-Length'] ??= String(Buffer.byteLength(body))
+    if (chunk === undefined) fields['Content-Length'] ??= String(bytes.length)
     else fields['Transfer-Encoding'] = 'chunked'
   }
   const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `${verb} /mcp HTTP/1.1\r\n${head.join('')}\r\n${chunk === undefined ? (body ?? '') : chunked(body ?? '', chunk)}`
+  return `${verb} /mcp HTTP/1.1\r\n${head.join('')}\r\n${chunk === undefined ? bytes : chunked(bytes, chunk)}`
 }
 
-function chunked(body: string, length: number): string {
-  const pieces = cut(body, length).map((piece) => `${piece.length.toString(16)}\r\n${piece.toString()}\r\n`)
+function chunked(bytes: string, length: number): string {
+  const pieces = cut(bytes, length).map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
   return `${pieces.join('')}0\r\n\r\n`
 }
