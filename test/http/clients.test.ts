@@ -228,7 +228,7 @@ test('5,000 names, methods and versions leave the table and the labels small', a
   })
   const own = samples.filter(({ name }) => name.startsWith('mcpx_'))
   expect(own.length).toBeLessThan(60)
-})
+}, 180_000)
 
 test('what a client calls itself is clipped', async () => {
   await post(daemon.url, initialize('n'.repeat(500), 'v'.repeat(500)))
