@@ -14,7 +14,7 @@ export interface EraFile extends EraMemory {
 }
 
 /** A lock that was not renewed for so long belongs to a process that died, in ms. */
-const STALE = 5000
+const STALE = 2500
 
 /**
  * Opens the records of a file; one that is missing or cannot be read holds none. Only what this process changed is written,
@@ -39,7 +39,7 @@ export function openEraFile(path: string, io: { readonly clock: Clock; readonly 
 
   async function write(): Promise<void> {
     // Servers that start together are written together.
-    await undefined
+    await Promise.resolve()
     while (changes.size > 0) {
       const mine = changes
       changes = new Map()
@@ -81,9 +81,7 @@ export function openEraFile(path: string, io: { readonly clock: Clock; readonly 
     recall: (digest) => records.get(digest),
     remember: change,
     forget: (digest) => change(digest, undefined),
-    flush: async () => {
-      while (writing !== undefined) await writing
-    },
+    flush: () => writing ?? Promise.resolve(),
   }
 }
 

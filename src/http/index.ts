@@ -1,7 +1,7 @@
 // The daemon's listener: the endpoint and the REST interface on one port.
 export { listen } from './listener.ts'
 export type { Listener } from './listener.ts'
-export { reportProtocol, reportServer, reportServers } from './report.ts'
+export { reportProtocol, reportServers } from './report.ts'
 export type { ErrorReport, ProtocolReport, ServerReport } from './report.ts'
 export { EraWatch } from './era-watch.ts'
 export type { ClientReport, ClientsReport } from './era-watch.ts'

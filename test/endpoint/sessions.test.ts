@@ -64,8 +64,7 @@ test('a client of SDK v1 goes on after a restart without noticing', async () => 
   await using workspace = await openWorkspace(config)
   const first = await startOn(workspace)
   const client = new Client({ name: 'old', version: '1' })
-  // The declarations of the two packages differ in what may be undefined.
-  await client.connect(new StreamableHTTPClientTransport(new URL(first.url)) as never)
+  await client.connect(new StreamableHTTPClientTransport(new URL(first.url)))
   const call = () => client.callTool({ name: 'echo', arguments: { message: 'hi' } })
   expect((await call()).content).toEqual([{ type: 'text', text: 'hi' }])
   await first.daemon.end('SIGTERM')

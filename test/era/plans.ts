@@ -16,7 +16,7 @@ export const PREFERENCES = [
   'follow',
 ] as const satisfies readonly Preference[]
 
-export const TRANSPORTS = ['stdio', 'streamable-http', 'http+sse'] as const satisfies readonly TransportKind[]
+const TRANSPORTS = ['stdio', 'streamable-http', 'http+sse'] as const satisfies readonly TransportKind[]
 
 export const PROBE_TIMEOUT = 2000
 export const START_TIMEOUT = 60_000

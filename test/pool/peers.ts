@@ -141,7 +141,7 @@ export const reply = (id: Id, value: Record<string, unknown> = {}): RpcMessage =
   ...{ jsonrpc: '2.0', id, result: value },
 })
 
-export const INFO = { name: 'files', version: '1' }
+const INFO = { name: 'files', version: '1' }
 
 const initialize =
   (version: string, info: Record<string, unknown> = INFO) =>

@@ -78,7 +78,7 @@ const META = 'io.modelcontextprotocol/'
 const TOOLS = [{ name: 'era', inputSchema: { type: 'object' } }]
 const said = (era: string) => ({ content: [{ type: 'text', text: era }] })
 
-export const answer = ({ id }: Asked, result: JsonObject): Reply => ({ body: { jsonrpc: '2.0', id, result } })
+const answer = ({ id }: Asked, result: JsonObject): Reply => ({ body: { jsonrpc: '2.0', id, result } })
 export const refuse = (
   { id }: Asked,
   code: number,

@@ -22,7 +22,7 @@ export interface Recorded {
   readonly message?: { readonly method?: string; readonly params?: JsonObject }
 }
 
-export function upstreamPath(name: string): string {
+function upstreamPath(name: string): string {
   return fileURLToPath(new URL(`../fixtures/upstream/${name}.mjs`, import.meta.url))
 }
 

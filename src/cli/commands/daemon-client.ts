@@ -28,6 +28,6 @@ export async function ask<T>(
   const detail = isObject(value) ? value['detail'] : undefined
   throw new McpxError(
     response.status === 404 ? 'SETTING_UNKNOWN' : 'CONFIG_INVALID',
-    String(detail ?? `HTTP ${response.status}`),
+    typeof detail === 'string' ? detail : `HTTP ${response.status}`,
   )
 }

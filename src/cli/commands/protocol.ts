@@ -42,8 +42,8 @@ async function reports(options: CommonOptions): Promise<readonly ProtocolReport[
   return told
 }
 
-function printReports(reports: readonly ProtocolReport[]): void {
-  const rows = reports.map(({ name, preference, preferenceSource: source, live, record }) => [
+function printReports(shown: readonly ProtocolReport[]): void {
+  const rows = shown.map(({ name, preference, preferenceSource: source, live, record }) => [
     name,
     preference,
     source,
