@@ -7,6 +7,8 @@ import type { Sealer } from './seal.ts'
 
 export interface EndpointOptions {
   readonly handler: CallHandler
+  /** Which of several endpoints with one key this is: a session of one is none of another. */
+  readonly path?: string
   /** What the endpoint calls itself, in the newest shape. */
   readonly serverInfo: JsonObject
   /** Whether methods that no revision knows go to the handler too. */

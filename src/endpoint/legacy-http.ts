@@ -36,7 +36,12 @@ export class LegacyHttp {
     const { clock, limits, sealer } = options
     this.#options = options
     this.#keepAlive = keepAlive
-    this.sessions = new Sessions({ clock, sealer, idle: () => limits.sessionIdle() })
+    this.sessions = new Sessions({
+      clock,
+      sealer,
+      idle: () => limits.sessionIdle(),
+      path: options.path ?? '',
+    })
   }
 
   /** The live session that a request names. */

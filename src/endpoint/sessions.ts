@@ -53,7 +53,14 @@ export class Session implements Agreement {
   }
 }
 
-const PURPOSE = 'session'
+export interface SessionsOptions {
+  readonly clock: Clock
+  readonly idle: () => number
+  readonly sealer: Sealer
+  /** Tells the sessions of one endpoint from those of another under the same key. */
+  readonly path: string
+}
+
 /** Ended sessions that are remembered, so that their ids stay dead; the oldest go first. */
 const MAX_ENDED = 10_000
 
@@ -61,12 +68,14 @@ export class Sessions {
   readonly #clock: Clock
   readonly #idle: () => number
   readonly #sealer: Sealer
+  readonly #purpose: string
   readonly #began: number
   readonly #live = new Map<string, Session>()
   readonly #ended = new Set<string>()
 
   /** `idle` in ms: a session that was not used for so long is over. */
-  constructor(options: { readonly clock: Clock; readonly idle: () => number; readonly sealer: Sealer }) {
+  constructor(options: SessionsOptions) {
+    this.#purpose = `session ${options.path}`
     this.#clock = options.clock
     this.#idle = options.idle
     this.#sealer = options.sealer
@@ -85,7 +94,7 @@ export class Sessions {
   open(agreed: Agreement): Session {
     this.#sweep()
     const now = this.#clock.now()
-    const id = this.#sealer.seal(PURPOSE, {
+    const id = this.#sealer.seal(this.#purpose, {
       ...{ r: agreed.revision, c: agreed.capabilities, p: agreed.principal, t: now, n: randomUUID() },
       i: agreed.clientInfo && briefly(agreed.clientInfo),
     })
@@ -121,7 +130,7 @@ export class Sessions {
   /** A session that another process opened, or this one before it was restarted. */
   #revive(id: string): Session | undefined {
     if (this.#ended.has(id)) return undefined
-    const sealed = this.#sealer.open(PURPOSE, id)
+    const sealed = this.#sealer.open(this.#purpose, id)
     if (sealed === undefined) return undefined
     const { r: revision, i: clientInfo, c: capabilities, p: principal, t: opened } = sealed
     if (typeof revision !== 'string' || !isRevisionId(revision)) return undefined

@@ -46,18 +46,18 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     allowedOrigins: options.allowedOrigins,
     loopback: LOOPBACK.test(host),
   }
-  const endpointFor = (handler: CallHandler, open: boolean): HttpEndpoint => {
+  const endpointFor = (handler: CallHandler, open: boolean, path = ''): HttpEndpoint => {
     const { serverInfo, limits, sealer } = options
     const shared: Omit<EndpointOptions, 'handler' | 'open'> = {
       ...{ serverInfo, limits, clock, log, access, sealer, onOutcome },
     }
-    return new HttpEndpoint({ ...shared, handler, open })
+    return new HttpEndpoint({ ...shared, handler, open, path })
   }
   const merged = endpointFor(gateway.merged, gateway.merged.single !== undefined)
   const single = new Map(
     gateway.members.flatMap(({ name }) => {
       const view = gateway.only(name)
-      return view === undefined ? [] : [[name, endpointFor(view, true)] as const]
+      return view === undefined ? [] : [[name, endpointFor(view, true, name)] as const]
     }),
   )
   const sse = options.settings.get('legacy.sse') ? hostSse(options, access, onOutcome) : undefined
