@@ -2,6 +2,7 @@
 import type { Cancellation, JsonObject } from '../base/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Answer } from './message.ts'
+import type { Question } from './question.ts'
 
 /** Who calls, as the caller's edge knows it. */
 export interface Caller {
@@ -30,9 +31,28 @@ export interface Call {
   readonly wantsProgress: boolean
   /** Sends the caller a notification that belongs to this call, params in the newest shape. */
   notify(method: string, params: JsonObject): void
+  /** Absent where the caller is asked by the results of its calls, or has no connection that could carry a question. */
+  readonly ask?: Ask | undefined
+}
+
+/**
+ * Puts a question to a caller over the connection that it has open, and resolves with its answer, both in the newest shape.
+ * Never rejects: a caller that goes away answers with an error, and so does a question that is cancelled.
+ */
+export type Ask = (question: Question, cancellation: Cancellation) => Promise<Answer>
+
+/** What a legacy caller says outside of its calls. */
+export interface Remark {
+  readonly method: string
+  readonly params: JsonObject | undefined
+  readonly caller: Caller
+  /** A way to ask back, where the caller has one open. */
+  readonly ask: Ask | undefined
 }
 
 /** What answers calls. Rejects only with an McpxError; an upstream's own error is an Answer. */
 export interface CallHandler {
   handle(call: Call): Promise<Answer>
+  /** Hears what is no part of a call. */
+  hear?(remark: Remark): void
 }

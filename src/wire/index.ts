@@ -1,5 +1,5 @@
 // JSON-RPC messages, their framing, their headers, their spelling in each revision, and the contracts that carry them.
-export type { Call, Caller, CallHandler } from './call.ts'
+export type { Ask, Call, Caller, CallHandler, Remark } from './call.ts'
 export type {
   Channel,
   ChannelListener,
@@ -34,5 +34,6 @@ export type { LineFramer, LineSink, OversizeLine } from './ndjson.ts'
 export { answeredBy } from './oversize.ts'
 export { paramHeaderFault, paramHeadersOf, readParamHeaders } from './param-headers.ts'
 export type { ParamHeader, ParamHeaders } from './param-headers.ts'
+export type { Question } from './question.ts'
 export { raise } from './raise.ts'
 export { formatComment, formatSse } from './sse.ts'
