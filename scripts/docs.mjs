@@ -28,13 +28,13 @@ const { FEATURES, QUESTIONS, REVISIONS } = await room('spec')
 /** What each exit code means. The codes from 64 on are those of sysexits.h. @type {Record<number, string>} */
 const EXITS = {
   0: 'done',
-  1: 'the tool reported an error, a server could not be listed, or a probe found no era; the output says which',
+  1: 'the tool reported an error, a server could not be listed, a probe found no era, or a replay found a difference; the output says which',
   64: 'the command line, or a name in it, is wrong',
   65: 'the input is not what it should be',
   66: 'a file is missing or cannot be read',
   69: 'a server or a port cannot be used',
   70: 'a defect in mcpx itself',
-  77: 'a server wants credentials',
+  77: 'a server wants credentials, or the daemon refuses the key',
   78: 'the configuration is wrong',
   130: 'interrupted',
 }
@@ -48,6 +48,8 @@ const FALLBACKS = {
   'object-root': 'a schema of objects, or none',
   'other-code': 'the code of its revision',
   refused: 'the question is not put',
+  'enum-names': 'the titles in `enumNames`',
+  implied: 'nothing to declare: every client had it',
 }
 
 /** @type {Record<string, Record<string, () => string>>} */

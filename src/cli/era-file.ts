@@ -1,20 +1,16 @@
 // The era records on disk, shared by every mcpx of one state folder.
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import lockfile from 'proper-lockfile'
 import writeFileAtomic from 'write-file-atomic'
 import type { Clock, Log } from '../base/index.ts'
 import { formatRecords, parseRecords } from '../era/index.ts'
 import type { EraMemory, EraRecord } from '../era/index.ts'
+import { whileLocked } from './locked.ts'
 
 export interface EraFile extends EraMemory {
   /** Resolves when everything that was remembered so far is on disk, or cannot be. Never rejects. */
   flush(): Promise<void>
 }
-
-/** A lock that was not renewed for so long belongs to a process that died, in ms. */
-const STALE = 2500
 
 /**
  * Opens the records of a file; one that is missing or cannot be read holds none. Only what this process changed is written,
@@ -59,22 +55,14 @@ export function openEraFile(path: string, io: { readonly clock: Clock; readonly 
     }
   }
 
-  async function merge(mine: ReadonlyMap<string, EraRecord | undefined>): Promise<void> {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    const release = await lockfile.lock(path, {
-      realpath: false,
-      stale: STALE,
-      retries: { retries: 50, minTimeout: 20, maxTimeout: 200, factor: 1.5, randomize: true },
-    })
-    try {
+  function merge(mine: ReadonlyMap<string, EraRecord | undefined>): Promise<void> {
+    return whileLocked(path, async () => {
       const merged = parseRecords(await readFile(path, 'utf8').catch(() => undefined))
       for (const [digest, record] of mine) apply(merged, digest, record)
       await writeFileAtomic(path, formatRecords(merged, clock.now()), { mode: 0o600 })
       for (const [digest, record] of changes) apply(merged, digest, record)
       records = merged
-    } finally {
-      await release()
-    }
+    })
   }
 
   return {

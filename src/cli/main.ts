@@ -6,6 +6,7 @@ import { addCall } from './commands/call.ts'
 import { addClients } from './commands/clients.ts'
 import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
+import { addKeys } from './commands/keys.ts'
 import { addProbe } from './commands/probe.ts'
 import { addProtocol } from './commands/protocol.ts'
 import { addRecord } from './commands/record.ts'
@@ -33,6 +34,7 @@ for (const add of [
   addRecord,
   addReplay,
   addClients,
+  addKeys,
   addSettings,
   addConfig,
 ])

@@ -1,22 +1,26 @@
 // The composition root: from a configuration to a running gateway.
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { JsonObject, Log, McpxError } from '../base/index.ts'
 import { canonicalDefinition, createSettings, expandServer } from '../config/index.ts'
 import type { ConfigFile, ServerDefinition, Settings } from '../config/index.ts'
-import { createSealer } from '../endpoint/index.ts'
-import type { EndpointLimits, EndpointOptions, Sealer } from '../endpoint/index.ts'
-import { createGateway } from '../gateway/index.ts'
+import { createSealer, LOCAL_USER } from '../endpoint/index.ts'
+import type { EndpointLimits, EndpointOptions, Principals, Sealer } from '../endpoint/index.ts'
+import { createGateway, subjectOf } from '../gateway/index.ts'
 import type { Gateway, View } from '../gateway/index.ts'
 import { memoryOnly, Pool } from '../pool/index.ts'
 import type { Identity, ServerSpec } from '../pool/index.ts'
+import { METHOD } from '../spec/index.ts'
 import { createDialer, systemClock } from '../transport/index.ts'
 import type { Target } from '../wire/index.ts'
 import { readConfig } from './config-source.ts'
 import { openEraFile } from './era-file.ts'
+import { keysPath } from './keys-file.ts'
 import { stateDir } from './paths.ts'
+import { createPrincipals } from './principals.ts'
 import { stateKey } from './state-key.ts'
 import { VERSION } from './version.ts'
 
@@ -34,6 +38,8 @@ export interface Runtime {
   readonly pool: Pool
   readonly log: Log
   readonly sealer: Sealer
+  /** Who a caller's credential stands for. */
+  readonly principals: Principals
   /** Ends every server and everything else that was opened. */
   stop(reason: string): Promise<void>
 }
@@ -75,11 +81,24 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   )
   logEvents(pool, log)
+  const sealer = createSealer([stateKey(stateDir(env))])
   const gateway = createGateway({
     pool,
     servers: new Map(
-      definitions.map(({ name, prefix, tools }) => [name, { prefix: prefix ?? name, filter: tools }]),
+      definitions.map((definition) => {
+        const { name, prefix = name, tools: filter } = definition
+        return [name, { prefix, filter, roots: rootsOf(definition, config) }]
+      }),
     ),
+    questions: {
+      ...{ sealer, newId: randomUUID, operator: LOCAL_USER },
+      ttl: () => settings.get('questions.ttl'),
+      stateTtl: () => settings.get('questions.stateTtl'),
+      rounds: () => settings.get('questions.rounds'),
+      inbox: () => settings.get('questions.inbox'),
+      maxParked: () => settings.get('questions.maxParked'),
+      maxParkedAll: () => settings.get('questions.maxParkedAll'),
+    },
     naming: settings.get('naming'),
     patience: () => settings.get('lists.patience'),
     clock: systemClock,
@@ -87,8 +106,14 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   })
   return {
     ...{ config, settings, gateway, pool, log },
-    sealer: createSealer([stateKey(stateDir(env))]),
+    sealer,
+    principals: createPrincipals({
+      path: keysPath(stateDir(env)),
+      configured: () => settings.get('auth.keys'),
+      log,
+    }),
     stop: async (reason) => {
+      gateway.stop(reason)
       await pool.stop(reason)
       await dialer.close()
       await eras?.flush()
@@ -131,7 +156,9 @@ function specOf(definition: ServerDefinition, config: ConfigFile, settings: Sett
   return {
     ...{ name, scope, start, target, transport },
     digest: createHash('sha256').update(canonicalDefinition(definition)).digest('hex'),
-    max: definition.max ?? (scope === 'global' ? 1 : INSTANCES),
+    max: definition.max ?? (transport === 'stdio' ? PROCESSES : SESSIONS),
+    asks: definition.asks.map((tool) => subjectOf(METHOD.toolsCall, { name: tool })),
+    roots: definition.roots !== undefined,
     min: definition.min ?? (start === 'eager' ? 1 : 0),
     tuning: () => ({
       preference: definition.protocol ?? settings.get('upstream.protocol'),
@@ -140,12 +167,26 @@ function specOf(definition: ServerDefinition, config: ConfigFile, settings: Sett
       callTimeout: definition.callTimeout ?? settings.get('upstream.callTimeout'),
       callTimeoutMax: settings.get('upstream.callTimeoutMax'),
       idleTimeout: definition.idleTimeout ?? settings.get('pool.idleTimeout'),
+      mirroring: settings.get('pool.capabilities'),
     }),
   }
 }
 
-/** Instances of a server that is not shared by all. */
-const INSTANCES = 8
+/** Instances of one server at once: most need one, and another only for callers who may not share it. */
+const PROCESSES = 8
+const SESSIONS = 100
+
+/** The configured roots as the protocol has them. */
+function rootsOf(
+  { roots }: ServerDefinition,
+  config: ConfigFile,
+): { uri: string; name: string }[] | undefined {
+  return roots?.map((root) => {
+    if (root.startsWith('file:')) return { uri: root, name: basename(root) }
+    const path = resolve(dirname(config.path), root)
+    return { uri: pathToFileURL(path).href, name: basename(path) }
+  })
+}
 
 function targetOf(
   definition: ServerDefinition,

@@ -1,9 +1,11 @@
 // Configuration: the registry of settings and their layers, the configuration file, and what it says of servers.
+export { formatApiKey, isKeyName, parseApiKey } from './api-key.ts'
+export type { ApiKey } from './api-key.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from './duration.ts'
 export { expandServer } from './expand.ts'
 export type { Expansion, ExpansionContext, ReadyTarget } from './expand.ts'
 export { configJsonSchema } from './json-schema.ts'
-export { createSettings } from './layers.ts'
+export { createSettings, shownValue } from './layers.ts'
 export type {
   Explanation,
   FileLayer,

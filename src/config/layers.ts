@@ -59,6 +59,7 @@ export interface Settings {
   unset(path: string): void
   /** Replaces the file layer; cold settings keep their values. Returns the cold ones that need a restart to follow. */
   replaceFile(file: FileLayer | undefined): readonly SettingPath[]
+  /** Every setting, its values as others may see them. */
   list(): readonly SettingReport[]
   /** Calls back for every value in force that became another one. Returns a function that takes the listener away. */
   onChange(listener: (change: SettingChange) => void): () => void
@@ -67,6 +68,12 @@ export interface Settings {
 /** Throws CONFIG_INVALID with every variable and flag that is not allowed. */
 export function createSettings(input: SettingsInput = {}): Settings {
   return new LayeredSettings(input)
+}
+
+/** A setting's value as others may see it: of a secret one, only what `write` makes of it. */
+export function shownValue(path: SettingPath, value: unknown): unknown {
+  const { type }: Setting<unknown> = SETTINGS[path]
+  return type.secret === undefined ? value : type.write(value)
 }
 
 interface Entry {
@@ -145,9 +152,14 @@ class LayeredSettings implements Settings {
     return SETTING_PATHS.map((path) => {
       const { type, hot, description }: Setting<unknown> = SETTINGS[path]
       const explanation = this.explain(path)
+      const shown = <T extends Sourced<unknown>>(entry: T): T => ({
+        ...entry,
+        value: shownValue(path, entry.value),
+      })
       return {
         path,
-        ...explanation,
+        ...shown(explanation),
+        displaced: explanation.displaced.map(shown),
         text: type.write(explanation.value),
         type: type.name,
         hot,

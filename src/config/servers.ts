@@ -47,6 +47,10 @@ export interface ServerDefinition {
   readonly min: number | undefined
   /** Overrides `pool.idleTimeout`, in milliseconds. */
   readonly idleTimeout: number | undefined
+  /** Tools that are known to ask their caller something. */
+  readonly asks: readonly string[]
+  /** Folders that the server may see, whoever calls: paths or `file:` URLs. */
+  readonly roots: readonly string[] | undefined
 }
 
 /** Patterns with `*`. No `include` means every tool; `exclude` wins. */
@@ -126,6 +130,11 @@ export const SERVER_KEYS = {
   ),
   max: key(integer(1, 1_000), 'Instances of the server at once, in each lane.'),
   min: key(integer(0, 1_000), 'Instances that are kept running when nothing uses them.'),
+  asks: key(
+    strings,
+    'Tools that ask their caller something on the way. mcpx learns them too; a name here spares the first call.',
+  ),
+  roots: key(strings, 'Folders that a server shared by all may see, as its roots: paths or `file:` URLs.'),
   idleTimeout: key(SETTINGS['pool.idleTimeout'].type, 'Overrides `pool.idleTimeout` for this server.'),
 } as const satisfies Record<string, ServerKey<unknown>>
 
@@ -186,6 +195,8 @@ export function readServer(name: string, given: unknown, report: Report): Server
     max: values.max,
     min: values.min,
     idleTimeout: values.idleTimeout,
+    asks: values.asks ?? [],
+    roots: values.roots,
   }
 }
 

@@ -1,6 +1,7 @@
 // The registry of settings. A row here is all that a new setting needs: validation, the flag, the variable, the editors'
 // schema and the docs page come from it. `hot` says that whoever uses the value reads it anew each time.
 import { McpxError, nearest } from '../base/index.ts'
+import { apiKeys } from './api-key.ts'
 import { boolean, choice, duration, integer, preference, size, strings, text } from './value-type.ts'
 import type { ValueType } from './value-type.ts'
 
@@ -84,6 +85,12 @@ export const SETTINGS = {
     hot: true,
     description: 'Values of `Origin` that are accepted besides loopback ones.',
   }),
+  'auth.keys': setting(apiKeys, {
+    default: [],
+    hot: true,
+    description:
+      'Keys that callers may send, besides those of `mcpx keys`: each as `<name>:sha256:<hash>`, from `mcpx keys add --print-hash`.',
+  }),
   'lists.patience': setting(duration(), {
     default: 3 * SECOND,
     hot: true,
@@ -113,6 +120,42 @@ export const SETTINGS = {
     default: 3 * SECOND,
     hot: false,
     description: 'How long a process may take to end after it is asked to, before it is killed.',
+  }),
+  'pool.capabilities': setting(choice(['auto', 'exact', 'union']), {
+    default: 'auto',
+    hot: true,
+    description:
+      'Whether a legacy server is told exactly what its caller can be asked, in a session of its own, or all that any caller may be; auto is exact over HTTP and union for a process.',
+  }),
+  'questions.ttl': setting(duration({ min: 1 }), {
+    default: 10 * MINUTE,
+    hot: true,
+    description: 'How long a question of a server waits for an answer.',
+  }),
+  'questions.stateTtl': setting(duration({ min: 1 }), {
+    default: 30 * MINUTE,
+    hot: true,
+    description: 'How long the state that a modern client carries between rounds is good.',
+  }),
+  'questions.rounds': setting(integer(1, 100), {
+    default: 8,
+    hot: true,
+    description: 'How often one call may ask for more input.',
+  }),
+  'questions.inbox': setting(choice(['watched', 'always', 'off']), {
+    default: 'watched',
+    hot: true,
+    description: 'When questions that a caller cannot answer go to the inbox.',
+  }),
+  'questions.maxParked': setting(integer(1, 100_000), {
+    default: 100,
+    hot: true,
+    description: 'Calls of one principal that may wait for answers.',
+  }),
+  'questions.maxParkedAll': setting(integer(1, 100_000), {
+    default: 1_000,
+    hot: true,
+    description: 'Calls that may wait for answers in all.',
   }),
   'stdio.drain': setting(duration(), {
     default: 30 * SECOND,

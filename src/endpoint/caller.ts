@@ -2,8 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { ASSUMED_REVISION, eraOf, HEADERS, isRevisionId } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Caller } from '../wire/index.ts'
-import { LOCAL_USER } from './contract.ts'
+import type { Reply } from './reply.ts'
 import type { Session } from './sessions.ts'
+
+/** One HTTP request, with its reply and the principal whose credential it carries. */
+export interface Visit {
+  readonly request: IncomingMessage
+  readonly reply: Reply
+  readonly principal: string
+}
 
 /** What the handler is told of who calls. */
 export function callerOf(session: Session | Stranger): Caller {
@@ -12,14 +19,14 @@ export function callerOf(session: Session | Stranger): Caller {
 }
 
 /** Who calls outside of any session, in the revision that the header names. */
-export function strangerOf(request: IncomingMessage): Stranger {
+export function strangerOf({ request, principal }: Visit): Stranger {
   const version = request.headers[HEADERS.protocolVersion.toLowerCase()]
   const named = typeof version === 'string' && isRevisionId(version) && eraOf(version) === 'legacy'
   return {
     revision: named ? version : ASSUMED_REVISION,
     clientInfo: undefined,
     capabilities: {},
-    principal: LOCAL_USER,
+    principal,
     id: undefined,
   }
 }

@@ -1,9 +1,10 @@
 // What an endpoint needs from those who mount it.
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Classification } from '../era/index.ts'
+import { newest } from '../spec/index.ts'
 import type { Era, RevisionId } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
-import type { Sealer } from './seal.ts'
+import type { Sealer } from '../wire/index.ts'
 
 export interface EndpointOptions {
   readonly handler: CallHandler
@@ -17,6 +18,8 @@ export interface EndpointOptions {
   readonly log: Log
   readonly limits: EndpointLimits
   readonly access: EndpointAccess
+  /** Tells callers over HTTP apart. Without it all of them are the local user, and no credential is looked at. */
+  readonly principals?: Principals | undefined
   /** Seals what travels through clients; keys that outlive the process let sessions outlive it too. */
   readonly sealer: Sealer
   /** Told what became of each request, refusals among them. Called on the hot path: it must be quick. */
@@ -72,5 +75,17 @@ export interface EndpointAccess {
   readonly loopback: boolean
 }
 
+/** Who stands behind a credential. Asked for each request before its body is read: it must be quick. */
+export interface Principals {
+  /** The principal of an `Authorization` header; undefined where the credential is not good. Without a header: the local user. */
+  of(authorization: string | undefined): string | undefined
+}
+
 /** The principal of callers that no credential tells apart. */
 export const LOCAL_USER = 'local'
+
+/** mcpx's own user where no client speaks for it: a caller that nothing can be asked. */
+export const LOCAL_CALLER = { principal: LOCAL_USER, capabilities: {}, revision: newest() }
+
+/** What stands for a principal in the outcome of a request whose credential was not good. */
+export const UNKNOWN_PRINCIPAL = '(unknown)'

@@ -7,10 +7,11 @@ import { shapeOf } from '../wire/index.ts'
 import type { RpcRequest, Shape } from '../wire/index.ts'
 import { answerPreflight, corsHeaders, refusedAccess } from './access.ts'
 import { readBody } from './body.ts'
+import type { Visit } from './caller.ts'
 import type { EndpointOptions } from './contract.ts'
-import { LOCAL_USER } from './contract.ts'
+import { UNKNOWN_PRINCIPAL } from './contract.ts'
+import { BAD_CREDENTIAL, principalOf } from './credential.ts'
 import type { InboundCall } from './inbound-call.ts'
-import { takeNotification } from './legacy.ts'
 import { LegacyHttp } from './legacy-http.ts'
 import { answerModern } from './modern.ts'
 import { beginOutcome, endHttpOutcome, noteMessage, noteNotification, noteServed } from './outcome.ts'
@@ -76,15 +77,22 @@ export class HttpEndpoint {
     const refused = refusedAccess(request, this.#options.access)
     if (refused !== undefined) return reply.end(unread(request, ERRORS.invalidRequest, refused), 403)
     reply.setHeaders(corsHeaders(request))
+    // Browsers send no credential with a preflight.
+    if (request.method === 'OPTIONS') return answerPreflight(request, response)
+    const principal = principalOf(request, this.#options.principals)
+    if (reply.outcome !== undefined) reply.outcome.principal = principal ?? UNKNOWN_PRINCIPAL
+    if (principal === undefined) {
+      reply.setHeaders(BAD_CREDENTIAL.headers)
+      return reply.end(unread(request, ERRORS.invalidRequest, BAD_CREDENTIAL.message), 401)
+    }
+    const visit = { request, reply, principal }
     switch (request.method) {
       case 'POST':
-        return this.#post(request, reply)
+        return this.#post(visit)
       case 'GET':
-        return this.#legacy.get(request, reply)
+        return this.#legacy.get(visit)
       case 'DELETE':
-        return this.#legacy.delete(request, reply)
-      case 'OPTIONS':
-        return answerPreflight(request, response)
+        return this.#legacy.delete(visit)
       default:
         reply.setHeader('Allow', 'POST, GET, DELETE')
         return reply.end(
@@ -94,7 +102,8 @@ export class HttpEndpoint {
     }
   }
 
-  async #post(request: IncomingMessage, reply: Reply): Promise<void> {
+  async #post(visit: Visit): Promise<void> {
+    const { request, reply } = visit
     if (!accepts(request, 'application/json') && !accepts(request, 'text/event-stream')) {
       return reply.end(
         unread(request, ERRORS.invalidRequest, 'Accept must allow application/json or text/event-stream'),
@@ -119,16 +128,21 @@ export class HttpEndpoint {
     } catch {
       return reply.end(unread(request, ERRORS.parse, 'Parse error: the body is not JSON'), 400)
     }
-    if (!Array.isArray(value)) return this.#message(shapeOf(value), request, reply)
+    if (!Array.isArray(value)) return this.#message(shapeOf(value), visit)
     const shapes = value.map((item) => shapeOf(item))
-    if (!shapes.some((shape) => this.#isModern(shape, request)))
-      return this.#legacy.batch(shapes, request, reply)
+    const isNamed = namesModern(request) && this.#legacy.sessionOf(visit) === undefined
+    if (!isNamed && !shapes.some((shape) => this.#isModern(shape, visit))) {
+      return this.#legacy.batch(shapes, visit)
+    }
     const text = `Invalid request: revision ${newest('modern')} has no batches`
     return reply.end(unread(request, ERRORS.invalidRequest, text), 400)
   }
 
-  async #message(shape: Shape, request: IncomingMessage, reply: Reply): Promise<void> {
+  async #message(shape: Shape, visit: Visit): Promise<void> {
+    const { request, reply } = visit
+    const session = this.#legacy.sessionOf(visit)
     if (shape.kind === 'invalid') {
+      session?.questions.takeInvalid(shape.id, shape.reason)
       const message = `Invalid request: ${shape.reason}`
       const { id } = shape
       return reply.end(
@@ -138,11 +152,11 @@ export class HttpEndpoint {
         400,
       )
     }
-    const session = this.#legacy.sessionOf(request)
     const { outcome } = reply
     if (shape.kind === 'response') {
       if (outcome !== undefined && session !== undefined) noteServed(outcome, session)
-      // Nothing is asked of legacy clients, so an answer can only be a mistake; legacy servers take them in silence.
+      session?.questions.take(shape.message)
+      // An answer that nobody waits for may have come too late; legacy servers take those in silence.
       if (session !== undefined || !namesModern(request)) return reply.endEmpty(202)
       return reply.end(
         unread(request, ERRORS.invalidRequest, 'Invalid request: nobody waits for a response'),
@@ -151,18 +165,18 @@ export class HttpEndpoint {
     }
     if (shape.kind === 'notification') {
       if (outcome !== undefined) noteNotification(outcome, shape.message, { request, session })
-      if (session !== undefined) takeNotification(shape.message, session.inFlight)
+      if (session !== undefined) this.#legacy.hear(shape.message, session)
       return reply.endEmpty(202)
     }
     const headers = { joined: request.headers, raw: request.rawHeaders }
     const classification = classifyInbound(shape.message, headers, session !== undefined)
     if (outcome !== undefined) noteMessage(outcome, shape.message, classification)
     return classification.era === 'modern'
-      ? this.#modern(shape.message, request, reply)
-      : this.#legacy.post(shape.message, { request, reply, session })
+      ? this.#modern(shape.message, visit)
+      : this.#legacy.post(shape.message, { ...visit, session })
   }
 
-  async #modern(message: RpcRequest, request: IncomingMessage, reply: Reply): Promise<void> {
+  async #modern(message: RpcRequest, { request, reply, principal }: Visit): Promise<void> {
     let call: InboundCall | undefined
     // A modern client gives a request up by closing its stream. After the answer this changes nothing any more.
     reply.onClose(() => call?.cancellation.cancel('the client closed the stream'))
@@ -171,7 +185,7 @@ export class HttpEndpoint {
       message,
       {
         headers: { joined: request.headers, raw: request.rawHeaders },
-        principal: LOCAL_USER,
+        principal,
         send: (notification) => reply.send(notification),
         onCall: (started) => {
           call = started
@@ -186,11 +200,11 @@ export class HttpEndpoint {
     reply.end(answer.response, answer.status)
   }
 
-  #isModern(shape: Shape, request: IncomingMessage): boolean {
+  #isModern(shape: Shape, visit: Visit): boolean {
     if (shape.kind !== 'request' && shape.kind !== 'notification') return false
-    const headers = { joined: request.headers, raw: request.rawHeaders }
+    const headers = { joined: visit.request.headers, raw: visit.request.rawHeaders }
     return (
-      classifyInbound(shape.message, headers, this.#legacy.sessionOf(request) !== undefined).era === 'modern'
+      classifyInbound(shape.message, headers, this.#legacy.sessionOf(visit) !== undefined).era === 'modern'
     )
   }
 }

@@ -2,10 +2,11 @@ import { asMcpxError, Cancellation, FAILURES, isObject } from '../base/index.ts'
 import type { JsonObject, McpxError } from '../base/index.ts'
 import { headerValues } from '../era/index.ts'
 import type { InboundHeaders } from '../era/index.ts'
-import { META, METHOD } from '../spec/index.ts'
+import { META, METHOD, revision } from '../spec/index.ts'
 import { lowerNotification, progressTokenOf } from '../wire/index.ts'
-import type { Answer, Call, Caller, Id, RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
+import type { Answer, Ask, Call, Caller, Id, RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
 import type { EndpointOptions } from './contract.ts'
+import type { Way } from './questions.ts'
 
 /** A request from a client as a Call; what is sent on the way goes to `send`, spelled for the caller. */
 export class InboundCall implements Call {
@@ -17,6 +18,9 @@ export class InboundCall implements Call {
   readonly #id: Id
   readonly #token: Id | undefined
   readonly #send: (notification: RpcNotification) => void
+  readonly #way: Way | undefined
+  /** Cancelled once the call has its answer, for what its handler still asks. */
+  readonly #answered: Cancellation | undefined
 
   constructor(request: RpcRequest, caller: Caller, exchange: CallExchange) {
     const { headers } = exchange
@@ -27,10 +31,28 @@ export class InboundCall implements Call {
     this.#id = request.id
     this.#token = progressTokenOf(request.params)
     this.#send = exchange.send
+    this.#way = exchange.way
+    this.#answered = this.#way && new Cancellation()
+  }
+
+  get asked(): Call['asked'] {
+    return revision(this.caller.revision).asks
   }
 
   get wantsProgress(): boolean {
     return this.#token !== undefined
+  }
+
+  get ask(): Ask | undefined {
+    const way = this.#way
+    const answered = this.#answered
+    if (way === undefined || answered === undefined) return undefined
+    return (question, cancellation) => way(question, [cancellation, this.cancellation, answered])
+  }
+
+  /** Gives up what is still asked, since the call has its answer. */
+  end(): void {
+    this.#answered?.cancel('the call that asked has ended')
   }
 
   notify(method: string, params: JsonObject): void {
@@ -56,6 +78,8 @@ export interface CallExchange {
   /** What the request came with over modern HTTP. */
   readonly headers?: InboundHeaders | undefined
   readonly send: (notification: RpcNotification) => void
+  /** How the caller is asked, where it can be. */
+  readonly way?: Way | undefined
 }
 
 /** Has the call answered; a failure of mcpx's own is an answer too. Never rejects. */

@@ -1,29 +1,27 @@
 // The legacy half of the HTTP endpoint: sessions, batches, streams that can be resumed.
 import type { IncomingMessage } from 'node:http'
 import { clip } from '../base/index.ts'
-import { ERRORS, eraOfDate, HEADERS, METHOD, revision } from '../spec/index.ts'
-import type { Id, RpcError, RpcMessage, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
+import { ERRORS, eraOfDate, HEADERS, isRevisionId, METHOD, revision } from '../spec/index.ts'
+import type { RpcError, RpcMessage, RpcNotification, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
+import { AnswerStream } from './answer-stream.ts'
 import { callerOf, strangerOf } from './caller.ts'
+import type { Visit } from './caller.ts'
 import type { EndpointOptions, Outcome } from './contract.ts'
-import { LOCAL_USER } from './contract.ts'
-import type { InboundCall } from './inbound-call.ts'
-import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
+import { agree, answerInitialize, answerLegacy, cancel, takeNotification } from './legacy.ts'
+import type { LegacyExchange } from './legacy.ts'
 import { noteAnswer, noteMessage, noteServed } from './outcome.ts'
 import { refusal, unread } from './refusals.ts'
 import { accepts } from './reply.ts'
 import type { KeepAlive, Reply } from './reply.ts'
 import { Sessions } from './sessions.ts'
 import type { Session } from './sessions.ts'
-import type { Stream } from './streams.ts'
 
 const SESSION = HEADERS.sessionId.toLowerCase()
 const VERSION = HEADERS.protocolVersion.toLowerCase()
 const LAST_EVENT = HEADERS.lastEventId.toLowerCase()
 const VERBS = 'POST, GET, DELETE'
 
-interface Exchange {
-  readonly request: IncomingMessage
-  readonly reply: Reply
+interface SessionVisit extends Visit {
   readonly session: Session | undefined
 }
 
@@ -44,44 +42,48 @@ export class LegacyHttp {
     })
   }
 
-  /** The live session that a request names. */
-  sessionOf(request: IncomingMessage): Session | undefined {
+  /** The live session that a request names, where it is the principal's. */
+  sessionOf({ request, principal }: Visit): Session | undefined {
     const id = request.headers[SESSION]
-    return typeof id === 'string' ? this.sessions.get(id, LOCAL_USER) : undefined
+    return typeof id === 'string' ? this.sessions.get(id, principal) : undefined
+  }
+
+  /** Takes a notification of a session. */
+  hear(notification: RpcNotification, session: Session): void {
+    const caller = callerOf(session)
+    const way =
+      session.standing &&
+      session.questions.way(caller, (sent) => {
+        // The client may have opened another stream by the time something is asked.
+        const { standing } = session
+        standing?.send(sent)
+        return standing !== undefined
+      })
+    takeNotification(notification, { caller, inFlight: session.inFlight, way }, this.#options)
   }
 
   /** Answers one request of a session, or of none. */
-  async post(message: RpcRequest, { request, reply, session }: Exchange): Promise<void> {
-    if (message.method === METHOD.initialize) return this.#initialize(message, reply)
+  async post(message: RpcRequest, { session, ...visit }: SessionVisit): Promise<void> {
+    const { request, reply } = visit
+    if (message.method === METHOD.initialize) return this.#initialize(message, visit)
     const refused = refusedLegacy(request, session)
     if (refused !== undefined) {
       return reply.end({ jsonrpc: '2.0', id: message.id, error: refused.error }, refused.status)
     }
-    if (session === undefined) return this.#stateless(message, request, reply)
+    if (session === undefined) return this.#stateless(message, visit)
     if (reply.outcome !== undefined) noteServed(reply.outcome, session)
-    const stream = this.#streamFor(session, reply)
-    const answer = await this.#alive(reply, () =>
-      answerLegacy(
-        message,
-        {
-          caller: callerOf(session),
-          inFlight: session.inFlight,
-          send: (notification) => stream.lazily().send(notification),
-        },
-        this.#options,
-      ),
-    )
+    const stream = new AnswerStream(session, reply)
+    const exchange = exchangeOf(session, reply, stream)
+    const answer = await this.#alive(reply, () => answerLegacy(message, exchange, this.#options))
     if (reply.outcome !== undefined && answer !== undefined) noteAnswer(reply.outcome, answer)
-    const started = stream.started()
-    if (started !== undefined) return answer === undefined ? started.close() : started.end(answer)
-    if (answer === undefined) return reply.endEmpty(202)
-    return reply.end(answer, 200)
+    stream.end(answer)
   }
 
   /** Answers a batch, where the revision has them. */
-  async batch(shapes: readonly Shape[], request: IncomingMessage, reply: Reply): Promise<void> {
-    const session = this.sessionOf(request)
-    const caller = session ?? strangerOf(request)
+  async batch(shapes: readonly Shape[], visit: Visit): Promise<void> {
+    const { request, reply } = visit
+    const session = this.sessionOf(visit)
+    const caller = session ?? strangerOf(visit)
     if (shapes.length === 0 || !revision(caller.revision).http.batches) {
       const why = shapes.length === 0 ? 'the batch is empty' : `revision ${caller.revision} has no batches`
       return reply.end(unread(request, ERRORS.invalidRequest, `Invalid request: ${why}`), 400)
@@ -90,14 +92,18 @@ export class LegacyHttp {
     if (refused !== undefined) {
       return reply.end({ jsonrpc: '2.0', id: null, error: refused.error }, refused.status)
     }
-    const inFlight = session?.inFlight ?? new Map<Id, InboundCall>()
-    const send = (sent: RpcMessage): void => reply.send(sent)
-    const exchange = { caller: callerOf(caller), inFlight, send }
+    const stream = session && new AnswerStream(session, reply)
+    const exchange = session && stream ? exchangeOf(session, reply, stream) : statelessOf(visit)
     const answers = await this.#alive(reply, () =>
       Promise.all(
         shapes.map(async (shape): Promise<RpcResponse | undefined> => {
-          if (shape.kind === 'notification') takeNotification(shape.message, inFlight)
+          if (shape.kind === 'notification') {
+            if (session === undefined) cancel(shape.message, exchange.inFlight)
+            else this.hear(shape.message, session)
+          }
+          if (shape.kind === 'response') session?.questions.take(shape.message)
           if (shape.kind === 'invalid') {
+            session?.questions.takeInvalid(shape.id, shape.reason)
             return refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id)
           }
           if (shape.kind !== 'request') return undefined
@@ -110,12 +116,14 @@ export class LegacyHttp {
     )
     reply.parts = reply.outcome && partsOf(reply.outcome, { shapes, answers, caller, session })
     const given = answers.filter((answer) => answer !== undefined)
+    if (stream !== undefined) return stream.end(given.length === 0 ? undefined : given)
     return given.length === 0 ? reply.endEmpty(202) : reply.end(given, 200)
   }
 
   /** Opens the session's own stream, or goes on with one that broke. */
-  get(request: IncomingMessage, reply: Reply): void {
-    const session = this.#named(request, reply, 'GET opens the stream of a session')
+  get(visit: Visit): void {
+    const { request, reply } = visit
+    const session = this.#named(visit, 'GET opens the stream of a session')
     if (session === undefined) return
     if (!accepts(request, 'text/event-stream')) {
       return reply.end(unread(request, ERRORS.invalidRequest, 'Accept must allow text/event-stream'), 406)
@@ -130,19 +138,19 @@ export class LegacyHttp {
     reply.onClose(() => this.#keepAlive.delete(reply))
   }
 
-  delete(request: IncomingMessage, reply: Reply): void {
-    const session = this.#named(request, reply, 'DELETE ends a session')
+  delete(visit: Visit): void {
+    const session = this.#named(visit, 'DELETE ends a session')
     if (session === undefined) return
     this.sessions.end(session, 'the client ended the session')
-    reply.endEmpty(200)
+    visit.reply.endEmpty(200)
   }
 
   stop(reason: string): void {
     for (const session of this.sessions.live()) session.end(reason)
   }
 
-  async #initialize(message: RpcRequest, reply: Reply): Promise<void> {
-    const agreed = { ...agree(message.params), principal: LOCAL_USER }
+  async #initialize(message: RpcRequest, { reply, principal }: Visit): Promise<void> {
+    const agreed = { ...agree(message.params), principal }
     if (reply.outcome !== undefined) noteServed(reply.outcome, agreed)
     const answer = await this.#alive(reply, () =>
       answerInitialize(message, callerOf({ ...agreed, id: undefined }), this.#options),
@@ -151,32 +159,14 @@ export class LegacyHttp {
     reply.end(answer, 200)
   }
 
-  async #stateless(message: RpcRequest, request: IncomingMessage, reply: Reply): Promise<void> {
-    const inFlight = new Map<Id, InboundCall>()
+  async #stateless(message: RpcRequest, visit: Visit): Promise<void> {
+    const { reply } = visit
+    const exchange = statelessOf(visit)
     // Without a session nobody could fetch the answer later.
-    reply.onClose(() => inFlight.get(message.id)?.cancellation.cancel('the client went away'))
-    const send = (sent: RpcMessage): void => reply.send(sent)
-    const caller = callerOf(strangerOf(request))
-    if (reply.outcome !== undefined) noteServed(reply.outcome, caller)
-    const answer = await this.#alive(reply, () =>
-      answerLegacy(message, { caller, inFlight, send }, this.#options),
-    )
+    reply.onClose(() => exchange.inFlight.get(message.id)?.cancellation.cancel('the client went away'))
+    if (reply.outcome !== undefined) noteServed(reply.outcome, exchange.caller)
+    const answer = await this.#alive(reply, () => answerLegacy(message, exchange, this.#options))
     return answer === undefined ? reply.endEmpty(202) : reply.end(answer, 200)
-  }
-
-  /**
-   * The stream of a request's answer, begun when it is first needed. Where the revision has priming events every answer is a
-   * stream that begins with one, so that a client whose connection breaks can still fetch it.
-   */
-  #streamFor(session: Session, reply: Reply): LazyStream {
-    let stream: Stream | undefined
-    const begin = (prime: boolean): Stream => {
-      stream ??= session.streams.forRequest()
-      stream.attach(reply, { prime })
-      return stream
-    }
-    if (revision(session.revision).http.resumable === 'primed' && reply.mayStream) begin(true)
-    return { started: () => stream, lazily: () => stream ?? begin(false) }
   }
 
   async #alive<T>(reply: Reply, work: () => Promise<T>): Promise<T> {
@@ -189,8 +179,9 @@ export class LegacyHttp {
   }
 
   /** The session that a verb needs; where there is none, the refusal has been sent. */
-  #named(request: IncomingMessage, reply: Reply, what: string): Session | undefined {
-    const session = this.sessionOf(request)
+  #named(visit: Visit, what: string): Session | undefined {
+    const { request, reply } = visit
+    const session = this.sessionOf(visit)
     const named = session !== undefined || request.headers[SESSION] !== undefined
     if (reply.outcome !== undefined && named) reply.outcome.era = 'legacy'
     if (session !== undefined) {
@@ -207,11 +198,17 @@ export class LegacyHttp {
   }
 }
 
-interface LazyStream {
-  /** The stream, where it has begun. */
-  readonly started: () => Stream | undefined
-  /** The stream, begun now where it has not. */
-  readonly lazily: () => Stream
+/** How a client is reached while a POST in its session is answered. */
+function exchangeOf(session: Session, reply: Reply, stream: AnswerStream): LegacyExchange {
+  const caller = callerOf(session)
+  const way = reply.mayStream ? session.questions.way(caller, (sent) => stream.send(sent)) : undefined
+  return { caller, inFlight: session.inFlight, send: (sent) => void stream.send(sent), way }
+}
+
+/** Without a session an answer could not be told from anybody else's, so nothing is asked. */
+function statelessOf(visit: Visit): LegacyExchange {
+  const send = (sent: RpcMessage): void => visit.reply.send(sent)
+  return { caller: callerOf(strangerOf(visit)), inFlight: new Map(), send, way: undefined }
 }
 
 /** The records of a batch's requests. One without any keeps the record of the whole. */
@@ -244,7 +241,8 @@ function refusedLegacy(
   session: Session | undefined,
 ): { readonly status: number; readonly error: RpcError } | undefined {
   const version = request.headers[VERSION]
-  if (typeof version === 'string' && eraOfDate(version) === undefined) {
+  // Some clients that fell back leave their modern version in the header, a later one than any known here among them.
+  if (typeof version === 'string' && !isRevisionId(version) && eraOfDate(version) !== 'modern') {
     const message = `Bad Request: Unsupported protocol version: ${clip(version)}`
     return { status: 400, error: { code: ERRORS.invalidRequest, message } }
   }

@@ -1,12 +1,14 @@
 // Answers requests of the legacy era: the handshake, what the edge itself owes a session, and calls in the session's revision.
-import { clip, isObject } from '../base/index.ts'
-import type { JsonObject } from '../base/index.ts'
+import { asMcpxError, clip, isObject } from '../base/index.ts'
+import type { Cancellation, JsonObject } from '../base/index.ts'
+import { markerOf } from '../era/index.ts'
 import { ERRORS, eraOf, isRevisionId, LOG_LEVELS, METHOD, methodIn, newest } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import { lower, lowerCapabilities, lowerError, lowerImplementation } from '../wire/index.ts'
-import type { Caller, Id, RpcNotification, RpcRequest, RpcResponse } from '../wire/index.ts'
+import type { Caller, Id, Question, RpcNotification, RpcRequest, RpcResponse } from '../wire/index.ts'
 import type { EndpointOptions } from './contract.ts'
 import { InboundCall, runCall } from './inbound-call.ts'
+import type { Way } from './questions.ts'
 
 /** What a client asked for with `initialize`. */
 export interface Agreed {
@@ -20,6 +22,8 @@ export interface LegacyExchange {
   /** The session's requests in flight; ids are unique among them. */
   readonly inFlight: Map<Id, InboundCall>
   readonly send: (notification: RpcNotification) => void
+  /** How the client is asked, where it can be. */
+  readonly way: Way | undefined
 }
 
 /** Reads what a client wants to agree on. A version that mcpx does not speak is answered with the newest legacy one. */
@@ -75,7 +79,7 @@ export async function answerLegacy(
     const message = `Invalid request: a request with id ${JSON.stringify(id)} is in flight already`
     return { jsonrpc: '2.0', id, error: { code: ERRORS.invalidRequest, message } }
   }
-  const call = new InboundCall(request, caller, { send: exchange.send })
+  const call = new InboundCall(request, caller, { send: exchange.send, way: exchange.way })
   inFlight.set(id, call)
   try {
     const answer = await runCall(call, options)
@@ -86,15 +90,31 @@ export async function answerLegacy(
     return { jsonrpc: '2.0', id, result: lower(method, answer.result, caller.revision) }
   } finally {
     inFlight.delete(id)
+    call.end()
   }
 }
 
-/** Takes a notification of a legacy client. Those that mcpx has no use for are dropped. */
+/** Takes a notification of a session's client: a cancellation for its call, anything else for the handler. */
 export function takeNotification(
   notification: RpcNotification,
-  inFlight: ReadonlyMap<Id, InboundCall>,
+  exchange: Omit<LegacyExchange, 'send'>,
+  { handler, log }: EndpointOptions,
 ): void {
-  if (notification.method !== METHOD.cancelled) return
+  const { method, params } = notification
+  if (method === METHOD.cancelled) return cancel(notification, exchange.inFlight)
+  // The handshake is over with its answer, and on a pipe a modern client's words are not the session's.
+  if (method === METHOD.initialized || markerOf(notification) !== undefined) return
+  const { caller, way } = exchange
+  const ask = way && ((question: Question, cancellation: Cancellation) => way(question, [cancellation]))
+  try {
+    handler.hear?.({ method, params, caller, ask })
+  } catch (error) {
+    log.error('a notification failed inside mcpx', { method: clip(method), error: asMcpxError(error).stack })
+  }
+}
+
+/** Cancels the call that a notification names. */
+export function cancel(notification: RpcNotification, inFlight: ReadonlyMap<Id, InboundCall>): void {
   const { requestId, reason } = notification.params ?? {}
   if (typeof requestId !== 'string' && typeof requestId !== 'number') return
   inFlight

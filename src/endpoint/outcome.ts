@@ -15,7 +15,7 @@ export interface HttpExchange {
 }
 
 /** Begins the record of a request on a pipe, or of one over HTTP. Undefined where nobody watches. */
-export function beginOutcome(options: Watched, request?: IncomingMessage): Outcome | undefined {
+export function beginOutcome(options: Owned, request?: IncomingMessage): Outcome | undefined {
   if (options.onOutcome === undefined) return undefined
   const agent = request?.headers['user-agent']
   return {
@@ -33,7 +33,7 @@ export function beginOutcome(options: Watched, request?: IncomingMessage): Outco
     refused: false,
     client: UNNAMED,
     agent: agent === undefined ? null : clip(agent),
-    principal: LOCAL_USER,
+    principal: options.principal ?? LOCAL_USER,
     remote: request?.socket.remoteAddress ?? null,
   }
 }
@@ -108,7 +108,7 @@ export function noteNotification(
 }
 
 /** Records a request that was refused before any endpoint read it. Call it when the answer has been written. */
-export function tellRefused(exchange: HttpExchange, code: number, options: Watched): void {
+export function tellRefused(exchange: HttpExchange, code: number, options: Owned): void {
   const outcome = beginOutcome(options, exchange.request)
   if (outcome === undefined) return
   outcome.code = code
@@ -118,6 +118,9 @@ export function tellRefused(exchange: HttpExchange, code: number, options: Watch
 type Served = Pick<Caller, 'revision' | 'clientInfo' | 'principal'>
 
 type Watched = Pick<EndpointOptions, 'onOutcome' | 'clock' | 'log'>
+
+/** `principal`: whose the request is, where that is known already and not the local user. */
+type Owned = Watched & { readonly principal?: string | undefined }
 
 const OTHER = 'other'
 const UNNAMED: Outcome['client'] = { name: null, version: null }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { headerValues } from '../era/index.ts'
 import { eraOfDate, HEADERS } from '../spec/index.ts'
 import type { Id, RpcResponse } from '../wire/index.ts'
 
@@ -12,8 +13,9 @@ export function unread(request: IncomingMessage, code: number, message: string):
 
 /** Whether the version header names a modern revision, known or not. */
 export function namesModern(request: IncomingMessage): boolean {
-  const version = request.headers[HEADERS.protocolVersion.toLowerCase()]
-  return typeof version === 'string' && eraOfDate(version) === 'modern'
+  const headers = { joined: request.headers, raw: request.rawHeaders }
+  const versions = headerValues(headers, HEADERS.protocolVersion)
+  return versions?.some((version) => eraOfDate(version) === 'modern') === true
 }
 
 /** A JSON-RPC error, with a null id where there is none to repeat. */

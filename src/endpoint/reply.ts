@@ -126,7 +126,8 @@ export class Reply {
 
 /** Whether the client takes a media type. No Accept header takes everything. */
 export function accepts(request: IncomingMessage, type: 'application/json' | 'text/event-stream'): boolean {
-  const { accept } = request.headers
+  // Media types are compared without regard to case (RFC 9110, 8.3.1).
+  const accept = request.headers.accept?.toLowerCase()
   if (accept === undefined) return true
   const major = type.slice(0, type.indexOf('/'))
   return accept.includes(type) || accept.includes('*/*') || accept.includes(`${major}/*`)

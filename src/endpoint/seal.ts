@@ -1,19 +1,13 @@
 // Sealing: a value that travels through a client and comes back, unread and unchanged. AES-256-GCM under keys of the
 // endpoint's owner; the first key seals, all of them open, so that keys can be changed.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
+import type { Sealer } from '../wire/index.ts'
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-
-export interface Sealer {
-  /** A text of URL-safe letters that only `open` with the same purpose reads. */
-  seal(purpose: string, value: JsonObject): string
-  /** The value, or undefined where the text was not sealed here, not for this purpose, or was changed. */
-  open(purpose: string, text: string): JsonObject | undefined
-}
 
 /** Keys of 32 bytes, the newest first. Without any, a random one that dies with the process. */
 export function createSealer(keys: readonly Uint8Array[] = []): Sealer {
@@ -23,6 +17,7 @@ export function createSealer(keys: readonly Uint8Array[] = []): Sealer {
     throw new RangeError(`a sealing key has ${KEY_BYTES} bytes`)
   }
   return {
+    digest: (text) => createHash('sha256').update(text).digest('base64url'),
     seal: (purpose, value) => {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', first, nonce).setAAD(Buffer.from(purpose))

@@ -7,8 +7,10 @@ import { isRevisionId } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Id } from '../wire/index.ts'
 import type { InboundCall } from './inbound-call.ts'
-import type { Sealer } from './seal.ts'
+import { OpenQuestions } from './questions.ts'
+import type { Sealer } from '../wire/index.ts'
 import { Streams } from './streams.ts'
+import type { Stream } from './streams.ts'
 
 /** What a client agreed on with `initialize`. */
 export interface Agreement {
@@ -27,6 +29,7 @@ export class Session implements Agreement {
   lastUsed: number
   #inFlight: Map<Id, InboundCall> | undefined
   #streams: Streams | undefined
+  #questions: OpenQuestions | undefined
 
   constructor(id: string, agreed: Agreement, now: number) {
     this.id = id
@@ -47,8 +50,21 @@ export class Session implements Agreement {
     return this.#streams
   }
 
+  /** The session's own stream, where the client has it open. */
+  get standing(): Stream | undefined {
+    const stream = this.#streams?.standing
+    return stream?.connected === true ? stream : undefined
+  }
+
+  /** What the client is being asked. */
+  get questions(): OpenQuestions {
+    this.#questions ??= new OpenQuestions()
+    return this.#questions
+  }
+
   end(reason: string): void {
     for (const call of this.#inFlight?.values() ?? []) call.cancellation.cancel(reason)
+    this.questions.close(reason)
     this.#streams?.closeAll()
   }
 }

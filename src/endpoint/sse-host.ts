@@ -7,7 +7,9 @@ import { ERRORS } from '../spec/index.ts'
 import { createLineFramer, formatComment, formatSse } from '../wire/index.ts'
 import { corsHeaders, refusedAccess } from './access.ts'
 import { readBody } from './body.ts'
+import { UNKNOWN_PRINCIPAL } from './contract.ts'
 import type { EndpointOptions } from './contract.ts'
+import { BAD_CREDENTIAL, principalOf } from './credential.ts'
 import { tellRefused } from './outcome.ts'
 import type { HttpExchange } from './outcome.ts'
 import { refusal } from './refusals.ts'
@@ -18,9 +20,15 @@ const MAX_BUFFERED = 16 * 1024 * 1024
 const STREAM_PATH = '/sse'
 const MESSAGES_PATH = '/messages'
 
+interface Hosted {
+  readonly principal: string
+  readonly input: PassThrough
+  readonly response: ServerResponse
+}
+
 export class SseHost {
   readonly #options: EndpointOptions
-  readonly #open = new Map<string, { readonly input: PassThrough; readonly response: ServerResponse }>()
+  readonly #open = new Map<string, Hosted>()
 
   constructor(options: EndpointOptions) {
     this.#options = options
@@ -42,10 +50,11 @@ export class SseHost {
 
   /** Opens a client's stream; it lives until either side ends it. */
   #stream(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#refused(request, response)) return
+    const principal = this.#admitted({ request, response })
+    if (principal === undefined) return
     const id = randomUUID()
     const input = new PassThrough()
-    this.#open.set(id, { input, response })
+    this.#open.set(id, { principal, input, response })
     response.writeHead(200, {
       ...corsHeaders(request),
       'Content-Type': 'text/event-stream',
@@ -59,41 +68,58 @@ export class SseHost {
       this.#open.delete(id)
       input.end()
     })
-    void serveStdio(this.#options, input, eventsTo(response)).then(() => response.end())
+    const pipe = serveStdio({ ...this.#options, principal }, input, eventsTo(response))
+    void pipe.then(() => response.end())
   }
 
   /** Takes one message of a client; its answer comes on the client's stream. */
   async #post(request: IncomingMessage, response: ServerResponse, session: string): Promise<void> {
-    if (this.#refused(request, response)) return
-    const stream = this.#open.get(session)
     const exchange = { request, response }
-    if (stream === undefined) return this.#refuse(exchange, 404, 'Session not found. Open a new stream.')
+    const principal = this.#admitted(exchange)
+    if (principal === undefined) return
+    const stream = this.#open.get(session)
+    // Another principal's stream is as good as none, so that nobody learns which there are.
+    if (stream === undefined || stream.principal !== principal) {
+      return this.#refuse(exchange, 404, { message: 'Session not found. Open a new stream.', principal })
+    }
     const limit = this.#options.limits.maxBody()
     const body = await readBody(request, limit).catch(() => undefined)
     if (body === undefined) return
-    if (!body.ok) return this.#refuse(exchange, 413, `The body is larger than ${limit} bytes (http.maxBody)`)
+    if (!body.ok) {
+      const message = `The body is larger than ${limit} bytes (http.maxBody)`
+      return this.#refuse(exchange, 413, { message, principal })
+    }
     let line: string
     try {
       line = JSON.stringify(JSON.parse(body.text))
     } catch {
-      return this.#refuse(exchange, 400, 'Parse error: the body is not JSON')
+      return this.#refuse(exchange, 400, { message: 'Parse error: the body is not JSON', principal })
     }
     stream.input.write(`${line}\n`)
     response.writeHead(202, corsHeaders(request)).end('Accepted')
   }
 
-  #refused(request: IncomingMessage, response: ServerResponse): boolean {
-    const refused = refusedAccess(request, this.#options.access)
-    if (refused !== undefined) this.#refuse({ request, response }, 403, refused)
-    return refused !== undefined
+  /** The principal of a request that may come in; for any other the refusal has been sent. */
+  #admitted(exchange: HttpExchange): string | undefined {
+    const { access, principals } = this.#options
+    const refused = refusedAccess(exchange.request, access)
+    if (refused !== undefined) {
+      this.#refuse(exchange, 403, { message: refused })
+      return undefined
+    }
+    const principal = principalOf(exchange.request, principals)
+    if (principal === undefined) {
+      this.#refuse(exchange, 401, { ...BAD_CREDENTIAL, principal: UNKNOWN_PRINCIPAL })
+    }
+    return principal
   }
 
-  #refuse(exchange: HttpExchange, status: number, message: string): void {
+  #refuse(exchange: HttpExchange, status: number, { message, principal, headers }: Why): void {
     const code = status === 400 ? ERRORS.parse : ERRORS.invalidRequest
     exchange.response
-      .writeHead(status, { 'Content-Type': 'application/json' })
+      .writeHead(status, { ...headers, 'Content-Type': 'application/json' })
       .end(JSON.stringify(refusal(code, message)))
-    tellRefused(exchange, code, this.#options)
+    tellRefused(exchange, code, { ...this.#options, principal })
   }
 
   #keepAlive(response: ServerResponse): { stop(): void } {
@@ -105,6 +131,12 @@ export class SseHost {
     let timer = clock.after(limits.keepAlive(), tick)
     return { stop: () => timer.cancel() }
   }
+}
+
+interface Why {
+  readonly message: string
+  readonly principal?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What a pipe writes, line by line, as events. */

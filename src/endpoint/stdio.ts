@@ -9,34 +9,46 @@ import type { EndpointOptions, Outcome } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
 import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
-import type { Agreed } from './legacy.ts'
+import type { Agreed, LegacyExchange } from './legacy.ts'
 import { answerModern } from './modern.ts'
 import { beginOutcome, endPipeOutcome, noteMessage, noteServed } from './outcome.ts'
+import { OpenQuestions } from './questions.ts'
+
+export interface PipeOptions extends EndpointOptions {
+  /** Whose the pipe is; the local user's where nothing is said. */
+  readonly principal?: string | undefined
+}
 
 /**
  * Serves one client over a pair of streams. Resolves when the input has ended and what was in flight is answered, or has
  * had its time (`drain`).
  */
-export function serveStdio(options: EndpointOptions, input: Readable, output: Writable): Promise<void> {
+export function serveStdio(options: PipeOptions, input: Readable, output: Writable): Promise<void> {
   return new Pipe(options, output).run(input)
 }
 
+const CLOSED = 'the client closed the pipe'
+
 class Pipe {
-  readonly #options: EndpointOptions
+  readonly #options: PipeOptions
   readonly #output: Writable
+  readonly #principal: string
   /** A pipe is a session of its own, under a name that no other one has. */
   readonly #session = randomUUID()
   /** One table for both eras: a cancellation carries no mark of either. */
   readonly #inFlight = new Map<Id, InboundCall>()
   readonly #working = new Set<Promise<void>>()
+  readonly #questions = new OpenQuestions()
   #agreed: Agreed = { revision: ASSUMED_REVISION, clientInfo: undefined, capabilities: {} }
   #initializing: Promise<void> | undefined
 
-  constructor(options: EndpointOptions, output: Writable) {
+  constructor(options: PipeOptions, output: Writable) {
     this.#options = options
     this.#output = output
+    this.#principal = options.principal ?? LOCAL_USER
     // A client that closed its end is seen at the input's end; what is still written goes nowhere.
-    output.on('error', () => {})
+    output.on('error', () => this.#questions.close(CLOSED))
+    output.once('close', () => this.#questions.close(CLOSED))
   }
 
   async run(input: Readable): Promise<void> {
@@ -52,6 +64,8 @@ class Pipe {
       // A stream that somebody paused before does not start by having a listener.
       input.resume()
     })
+    // Calls in flight can still be answered; what they ask cannot.
+    this.#questions.close(CLOSED)
     await this.#drain()
   }
 
@@ -66,11 +80,12 @@ class Pipe {
     const shape = shapeOf(value)
     switch (shape.kind) {
       case 'invalid':
+        this.#questions.takeInvalid(shape.id, shape.reason)
         return this.#refuse(refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id))
       case 'response':
-        return
+        return this.#questions.take(shape.message)
       case 'notification':
-        return takeNotification(shape.message, this.#inFlight)
+        return takeNotification(shape.message, this.#exchange(), this.#options)
       case 'request':
         return this.#work(this.#answer(shape.message), (answer) => this.#write(answer))
     }
@@ -84,7 +99,8 @@ class Pipe {
     }
     const answers = values.map(async (value): Promise<RpcResponse | undefined> => {
       const shape = shapeOf(value)
-      if (shape.kind === 'notification') takeNotification(shape.message, this.#inFlight)
+      if (shape.kind === 'notification') takeNotification(shape.message, this.#exchange(), this.#options)
+      if (shape.kind === 'response') this.#questions.take(shape.message)
       if (shape.kind === 'invalid')
         return refusal(ERRORS.invalidRequest, `Invalid request: ${shape.reason}`, shape.id)
       return shape.kind === 'request' ? this.#answer(shape.message) : undefined
@@ -114,8 +130,18 @@ class Pipe {
     // What follows `initialize` is spelled in the revision that its answer names.
     await this.#initializing
     if (outcome !== undefined) noteServed(outcome, this.#caller())
+    return answerLegacy(message, this.#exchange(), this.#options)
+  }
+
+  /** How the client is reached in the legacy era. */
+  #exchange(): LegacyExchange {
+    const caller = this.#caller()
     const send = (sent: RpcMessage): void => this.#write(sent)
-    return answerLegacy(message, { caller: this.#caller(), inFlight: this.#inFlight, send }, this.#options)
+    const way = this.#questions.way(caller, (sent) => {
+      this.#write(sent)
+      return this.#output.writable
+    })
+    return { caller, inFlight: this.#inFlight, send, way }
   }
 
   async #modern(message: RpcRequest, outcome: Outcome | undefined): Promise<RpcResponse | undefined> {
@@ -132,7 +158,7 @@ class Pipe {
       message,
       {
         headers: undefined,
-        principal: LOCAL_USER,
+        principal: this.#principal,
         send: (notification) => this.#write(notification),
         onCall: (started) => {
           call = started
@@ -157,7 +183,7 @@ class Pipe {
   }
 
   #caller(): Caller {
-    return { ...this.#agreed, principal: LOCAL_USER, session: this.#session }
+    return { ...this.#agreed, principal: this.#principal, session: this.#session }
   }
 
   #work<T>(work: Promise<T>, done: (value: T) => void): void {
@@ -175,7 +201,7 @@ class Pipe {
     })
     await Promise.race([Promise.allSettled(this.#working), late])
     stop?.()
-    for (const call of this.#inFlight.values()) call.cancellation.cancel('the client closed the pipe')
+    for (const call of this.#inFlight.values()) call.cancellation.cancel(CLOSED)
   }
 
   /** Answers what is no request. The client is whoever introduced itself on the pipe. */

@@ -93,6 +93,11 @@ export class Stream {
     this.#streams = streams
   }
 
+  /** Whether a client reads it now. */
+  get connected(): boolean {
+    return this.#reply !== undefined
+  }
+
   /** Sends to this reply from now on. `prime` begins with an empty event, so that the client has an id to come back with. */
   attach(reply: Reply, { prime }: { readonly prime: boolean }): void {
     const before = this.#reply
@@ -105,7 +110,7 @@ export class Stream {
     })
   }
 
-  send(message: RpcMessage): void {
+  send(message: RpcMessage | readonly RpcMessage[]): void {
     const data = JSON.stringify(message)
     const number = ++this.#number
     this.#streams.keep(this.name, number, data)
@@ -113,7 +118,7 @@ export class Stream {
   }
 
   /** Sends the last message, which a client that is away can still fetch. */
-  end(message: RpcMessage): void {
+  end(message: RpcMessage | readonly RpcMessage[]): void {
     this.send(message)
     this.close()
   }

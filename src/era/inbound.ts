@@ -78,6 +78,9 @@ export function checkModern(
   )
 }
 
+/** What no header may hold (RFC 9110, 5.5): HTTP libraries read such bytes as characters, each as its own. */
+const ILLEGAL = /[^\t\x20-\x7e]/
+
 /** The revision that a request names in its own `_meta`: the mark of the modern era. */
 export function markerOf(message: RpcRequest | RpcNotification): string | undefined {
   const meta = message.params?.['_meta']
@@ -129,10 +132,11 @@ function checkHeaders(message: RpcRequest, headers: InboundHeaders, version: str
 }
 
 function checkHeader(headers: InboundHeaders, name: string, expected: string): Refusal | undefined {
-  if (isOnlyValue(headers, name, expected)) return undefined
+  if (isOnlyValue(headers, name, expected) && !ILLEGAL.test(expected)) return undefined
   const values = headerValues(headers, name)
   if (values === undefined) return badRequest(ERRORS.headerMismatch, `Header mismatch: ${name} is missing`)
-  return values.length === 1 && values[0] === expected ? undefined : mismatch(name, values, expected)
+  const isSame = values.length === 1 && values[0] === expected && !ILLEGAL.test(expected)
+  return isSame ? undefined : mismatch(name, values, expected)
 }
 
 function checkName(message: RpcRequest, headers: InboundHeaders): Refusal | undefined {

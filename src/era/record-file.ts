@@ -33,7 +33,7 @@ export function formatRecords(records: ReadonlyMap<string, EraRecord>, now: numb
 
 function recordFrom(value: unknown): EraRecord | undefined {
   if (!isObject(value)) return undefined
-  const { revision, at, usedAt, doubted } = value
+  const { revision, at, usedAt, doubted, asks } = value
   const era = oneOf(ERAS, value['era'])
   const transport = oneOf(TRANSPORTS, value['transport'])
   const source = oneOf(SOURCES, value['source'])
@@ -46,6 +46,7 @@ function recordFrom(value: unknown): EraRecord | undefined {
   return {
     ...{ era, revision, transport, source, first, at, usedAt },
     server: { name: textOf(server['name']), version: textOf(server['version']) },
+    ...(Array.isArray(asks) ? { asks: asks.filter((subject) => typeof subject === 'string') } : {}),
     ...(doubted === true ? { doubted } : {}),
   }
 }

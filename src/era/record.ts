@@ -17,6 +17,8 @@ export interface EraRecord {
   readonly usedAt: number
   /** What the server called itself then. */
   readonly server: { readonly name: string | undefined; readonly version: string | undefined }
+  /** What is known to ask its caller something on the way, by what is called; legacy servers only. */
+  readonly asks?: readonly string[]
   /** Set where something contradicts the record: the next start looks again. */
   readonly doubted?: true
 }

@@ -2,9 +2,11 @@
 import { McpxError } from '../base/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Pool } from '../pool/index.ts'
+import type { Sealer } from '../wire/index.ts'
 import { methodIn, newest } from '../spec/index.ts'
 import { LISTS } from './lists.ts'
 import type { ListKind } from './lists.ts'
+import { Inbox, Parking, Questions, States, Strays } from './questions/index.ts'
 import { Member } from './member.ts'
 import type { MemberOptions } from './member.ts'
 import type { Naming } from './names.ts'
@@ -16,8 +18,23 @@ export interface GatewayOptions {
   readonly servers: ReadonlyMap<string, Omit<MemberOptions, 'upstream'>>
   readonly naming: Naming
   readonly patience: () => number
+  readonly questions: QuestionOptions
   readonly clock: Clock
   readonly log: Log
+}
+
+/** How questions are carried. Read anew for each of them; times in ms. */
+export interface QuestionOptions {
+  readonly sealer: Sealer
+  readonly newId: () => string
+  /** The principal of whoever runs mcpx. */
+  readonly operator: string
+  readonly ttl: () => number
+  readonly stateTtl: () => number
+  readonly rounds: () => number
+  readonly inbox: () => 'watched' | 'always' | 'off'
+  readonly maxParked: () => number
+  readonly maxParkedAll: () => number
 }
 
 export interface Gateway {
@@ -26,14 +43,20 @@ export interface Gateway {
   /** One server under its own names, or undefined where the configuration has none of that name. */
   only(server: string): View | undefined
   readonly members: readonly Member[]
+  readonly inbox: Inbox
+  /** Calls that wait on a server for an answer of their caller. */
+  readonly parked: () => number
+  /** Ends what waits for answers. */
+  stop(reason: string): void
 }
 
 /** Throws `NAME_CLASH` where two servers' names could not be told apart. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { pool, servers, naming, patience, clock, log } = options
+  const { inbox, parking, strays, questions } = questionsOf(options)
   const members = pool.upstreams.map((upstream) => {
-    const { prefix = upstream.name, filter = NO_FILTER } = servers.get(upstream.name) ?? {}
-    return new Member({ upstream, prefix, filter }, { clock, log })
+    const { prefix = upstream.name, filter = NO_FILTER, roots } = servers.get(upstream.name) ?? {}
+    return new Member({ upstream, prefix, filter, roots }, { clock, log, questions, strays })
   })
   if (naming === 'prefix') refuseClash(members)
   const view = (some: readonly Member[]): View => new View({ members: some, naming, patience, clock, log })
@@ -47,7 +70,33 @@ export function createGateway(options: GatewayOptions): Gateway {
     const [first] = changed
     if (first !== undefined) member?.changes.tell(LISTS[first].capability)
   })
-  return { merged: view(members), only: (server) => single.get(server), members }
+  return {
+    ...{ merged: view(members), only: (server) => single.get(server), members, inbox },
+    parked: () => parking.size,
+    stop: (reason) => parking.stop(reason),
+  }
+}
+
+function questionsOf({ questions: options, clock }: GatewayOptions): {
+  readonly inbox: Inbox
+  readonly parking: Parking
+  readonly strays: Strays
+  readonly questions: Questions
+} {
+  const { sealer, newId, operator, ttl, stateTtl, rounds, maxParked, maxParkedAll } = options
+  const states = new States(sealer, clock, stateTtl)
+  const inbox = new Inbox({ clock, ttl, newId, mode: options.inbox })
+  const strays = new Strays({ clock, inbox, operator })
+  const parking = new Parking({
+    ...{ clock, states, newId, ttl, rounds, replica: newId() },
+    ...{ perPrincipal: maxParked, inAll: maxParkedAll },
+  })
+  return {
+    inbox,
+    parking,
+    strays,
+    questions: new Questions({ clock, states, inbox, parking, strays, ttl, rounds }),
+  }
 }
 
 const NO_FILTER = { include: undefined, exclude: undefined }

@@ -226,6 +226,6 @@ export class ServerLists {
 }
 
 /** A lease as `LeaseFor` for what mcpx does on nobody's behalf. */
-export function forCatalogue(principal: string): LeaseFor {
-  return { principal, session: undefined, revision: undefined }
+export function forCatalogue(principal: string, answers: JsonObject): LeaseFor {
+  return { principal, session: undefined, revision: undefined, answers }
 }

@@ -1,22 +1,34 @@
 // One server as the gateway sees it: how to reach it, what it offers, and what it is called in public.
 import { asMcpxError, clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
-import type { Upstream } from '../pool/index.ts'
-import { ERRORS } from '../spec/index.ts'
-import { raise, raiseError } from '../wire/index.ts'
-import type { Answer, Call } from '../wire/index.ts'
+import type { LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
+import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
+import { answerable, raise, raiseError } from '../wire/index.ts'
+import type { Answer, Call, Caller, Remark } from '../wire/index.ts'
 import { Changes } from './changes.ts'
 import type { ChangedList } from './changes.ts'
 import { toolFilter } from './filter.ts'
 import type { ToolFilter } from './filter.ts'
 import { forCatalogue, ServerLists } from './lists.ts'
+import type { List } from './lists.ts'
 import { publicName } from './names.ts'
+import type { AskingServer, Questions, Strays } from './questions/index.ts'
 
 export interface MemberOptions {
   readonly upstream: Upstream
   /** What leads its public names where several servers stand together. */
   readonly prefix: string
   readonly filter: ToolFilter
+  /** What the server may see, whoever calls; only a server that is shared by all has such roots. */
+  readonly roots?: readonly JsonObject[] | undefined
+}
+
+/** What the servers of one gateway share. */
+export interface MemberIo {
+  readonly clock: Clock
+  readonly log: Log
+  readonly questions: Questions
+  readonly strays: Strays
 }
 
 /** What is asked of a server for a caller. */
@@ -24,36 +36,58 @@ export interface Errand {
   readonly method: string
   readonly params: JsonObject | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** What leads the server's questions, where it is one of several. */
+  readonly lead?: string | undefined
 }
+
+/** Who asks, as far as lists depend on it. */
+export type Asking = Pick<Caller, 'principal' | 'capabilities' | 'revision'>
 
 export class Member {
   readonly upstream: Upstream
   readonly prefix: string
   readonly allows: (tool: string) => boolean
   readonly changes = new Changes()
-  readonly #io: { readonly clock: Clock; readonly log: Log }
+  readonly #io: MemberIo
+  readonly #roots: readonly JsonObject[] | undefined
   readonly #lists = new Map<string, ServerLists>()
 
-  constructor(options: MemberOptions, io: { readonly clock: Clock; readonly log: Log }) {
+  constructor(options: MemberOptions, io: MemberIo) {
     this.upstream = options.upstream
     this.prefix = options.prefix
     this.allows = toolFilter(options.filter)
+    this.#roots = options.roots
     this.#io = io
+    this.upstream.onStray = (inquiry, owner) =>
+      io.strays.answer(inquiry, this.#asking({ lead: undefined }), owner)
   }
 
   get name(): string {
     return this.upstream.name
   }
 
-  /** The lists that a principal sees: shared by all where the server is. */
-  lists(principal: string): ServerLists {
-    const key = this.upstream.spec.scope === 'global' ? '' : principal
+  /** The lists that a caller sees: shared by all whom the server cannot tell apart. */
+  lists(caller: Asking): ServerLists {
+    const who = forCatalogue(caller.principal, this.#answers(caller))
+    const key = this.upstream.sharing(who)
     let lists = this.#lists.get(key)
     if (lists === undefined) {
-      lists = new ServerLists(this.upstream, forCatalogue(principal), this.#io)
-      this.#lists.set(key, lists)
+      lists = new ServerLists(this.upstream, who, this.#io)
+    } else {
+      this.#lists.delete(key)
     }
+    // The one that was used last stands last.
+    this.#lists.set(key, lists)
+    const [oldest] = this.#lists.keys()
+    if (this.#lists.size > MAX_LISTS && oldest !== undefined) this.#lists.delete(oldest)
     return lists
+  }
+
+  /** The tools as somebody saw them last, whoever it was. */
+  get latestTools(): List | undefined {
+    return [...this.#lists.values()]
+      .map((lists) => lists.known('tools'))
+      .findLast((list) => list !== undefined)
   }
 
   /** Every principal's lists, for what concerns all of them. */
@@ -73,22 +107,30 @@ export class Member {
     return publicName(this.prefix, name)
   }
 
-  /** Runs a call's errand on this server and resolves with the answer in the newest shape. Rejects with an McpxError. */
-  async run(call: Call, errand: Errand): Promise<Answer> {
-    const { answer, connection } = await this.upstream.request(call.caller, {
-      ...errand,
-      cancellation: call.cancellation,
+  /**
+   * Runs a call's errand on this server and resolves with the answer in the newest shape, or with what the caller is asked
+   * first. Rejects with an McpxError.
+   */
+  run(call: Call, errand: Errand): Promise<Answer> {
+    if (methodIn(newest(), errand.method)?.mayAsk === true)
+      return this.#io.questions.run(this.#asking(errand), { call, params: errand.params })
+    return this.#request(call.caller, errand, {
+      ...{ params: errand.params, cancellation: call.cancellation },
       onNotification: call.wantsProgress ? (method, params) => call.notify(method, params) : undefined,
-    })
-    const spoken = connection.verdict.revision
-    if ('result' in answer) return { result: raise(errand.method, answer.result, spoken) }
-    if (HOP_ERRORS.has(answer.error.code)) throw this.#hopError(errand.method, answer.error)
-    return { error: raiseError(answer.error, spoken, { method: errand.method, uri: uriOf(errand.params) }) }
+    }).then(({ answer }) => answer)
+  }
+
+  /** Hears what a client says outside of its calls: that its roots are others now. */
+  hear(remark: Remark): void {
+    const { caller, ask, method } = remark
+    if (method !== METHOD.rootsChanged) return
+    const owner = this.upstream.ownerOf(caller)
+    if (owner !== undefined) void this.#io.strays.renew(owner, ask, this.#asking({ lead: undefined }))
   }
 
   /** The capabilities that the server declared, opening it where it is not open yet. Rejects with the start's McpxError. */
-  async describe(principal: string): Promise<{ capabilities: JsonObject; instructions: string | undefined }> {
-    const lease = await this.upstream.lease(forCatalogue(principal))
+  async describe(caller: Asking): Promise<{ capabilities: JsonObject; instructions: string | undefined }> {
+    const lease = await this.upstream.lease(forCatalogue(caller.principal, this.#answers(caller)))
     try {
       const { capabilities, verdict } = lease.connection
       const { instructions } = verdict.opening
@@ -98,6 +140,43 @@ export class Member {
     } finally {
       lease.release()
     }
+  }
+
+  async #request(
+    who: LeaseFor,
+    errand: Errand,
+    more: Omit<UpstreamRequest, 'method' | 'headers'>,
+  ): Promise<{ readonly answer: Answer; readonly connection: Served['connection'] }> {
+    const { method, headers } = errand
+    const { answer, connection } = await this.upstream.request(who, { ...more, method, headers })
+    const spoken = connection.verdict.revision
+    if ('result' in answer) return { answer: { result: raise(method, answer.result, spoken) }, connection }
+    if (HOP_ERRORS.has(answer.error.code)) throw this.#hopError(method, answer.error)
+    const error = raiseError(answer.error, spoken, { method, uri: uriOf(errand.params) })
+    return { answer: { error }, connection }
+  }
+
+  /** The server as those need it who carry its questions. */
+  #asking(errand: Pick<Errand, 'lead'> & Partial<Errand>): AskingServer {
+    const { method = '', lead } = errand
+    return {
+      ...{ name: this.name, lead, roots: this.#roots },
+      ownerOf: ({ caller }) => this.upstream.ownerOf(caller),
+      rootsChanged: (owner) => this.upstream.tell(owner, METHOD.rootsChanged),
+      send: async ({ caller, wantsProgress }, { answers, notify, ...sending }) => {
+        const { principal, session, revision } = caller
+        const { answer, connection } = await this.#request(
+          { principal, session, revision, answers },
+          { ...errand, method, params: sending.params, lead },
+          { ...sending, onNotification: wantsProgress ? notify : undefined },
+        )
+        return { answer, revision: connection.verdict.revision }
+      },
+    }
+  }
+
+  #answers({ capabilities, revision, principal }: Asking): JsonObject {
+    return this.#io.questions.answers(answerable(capabilities, revision), principal)
   }
 
   /** Errors about the framing concern mcpx's own request; the caller's was well formed. */
@@ -113,5 +192,8 @@ export class Member {
 function uriOf(params: JsonObject | undefined): string | undefined {
   return typeof params?.['uri'] === 'string' ? params['uri'] : undefined
 }
+
+/** Lists by who may share them; those that were not used for longest go first. */
+const MAX_LISTS = 100
 
 const HOP_ERRORS: ReadonlySet<number> = new Set([ERRORS.headerMismatch, ERRORS.unsupportedProtocolVersion])

@@ -3,7 +3,7 @@
 import { clip, isObject, McpxError } from '../base/index.ts'
 import type { Log } from '../base/index.ts'
 import type { Answer } from '../wire/index.ts'
-import type { Member } from './member.ts'
+import type { Asking, Member } from './member.ts'
 import { templateMatcher } from './uri-template.ts'
 
 /** URIs that results named and that are kept; the oldest goes first. */
@@ -22,12 +22,12 @@ export class ResourceRoutes {
   }
 
   /** The server of a URI: who listed it, who named it in a result, or whose template fits. Throws `RESOURCE_UNKNOWN`. */
-  async find(uri: string, principal: string): Promise<Member> {
-    const listed = await this.#first(principal, 'resources', (list) => list.has(uri))
+  async find(uri: string, caller: Asking): Promise<Member> {
+    const listed = await this.#first(caller, 'resources', (list) => list.has(uri))
     if (listed !== undefined) return listed
     const learned = this.#learned.get(uri)
     if (learned !== undefined) return learned
-    const fits = await this.#first(principal, 'resourceTemplates', (list) =>
+    const fits = await this.#first(caller, 'resourceTemplates', (list) =>
       [...list.keys()].some((template) => this.#matches(template, uri)),
     )
     if (fits !== undefined) return fits
@@ -51,12 +51,12 @@ export class ResourceRoutes {
   }
 
   async #first(
-    principal: string,
+    caller: Asking,
     kind: 'resources' | 'resourceTemplates',
     fits: (list: ReadonlyMap<string, unknown>) => boolean,
   ): Promise<Member | undefined> {
     for (const member of this.#members) {
-      const lists = member.lists(principal)
+      const lists = member.lists(caller)
       const list = lists.known(kind) ?? (await lists.within(kind, PATIENCE)).list
       if (list !== undefined && fits(list.byKey)) return member
     }

@@ -4,12 +4,12 @@ import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
 import type { Method } from '../spec/index.ts'
 import { paramHeaderFault, paramHeadersOf } from '../wire/index.ts'
-import type { Answer, Call, CallHandler, ParamHeader } from '../wire/index.ts'
+import type { Answer, Ask, Call, CallHandler, ParamHeader, Remark } from '../wire/index.ts'
 import { gather } from './gather.ts'
 import { LISTS } from './lists.ts'
 import { listen } from './listen.ts'
 import type { ListKind } from './lists.ts'
-import type { Member } from './member.ts'
+import type { Asking, Errand, Member } from './member.ts'
 import { afterPrefix, mayBeShortened } from './names.ts'
 import type { Naming } from './names.ts'
 import { pageOf } from './pages.ts'
@@ -67,6 +67,15 @@ export class View implements CallHandler {
     return this.members.length === 1 ? this.members[0] : undefined
   }
 
+  /** The caller is asked once, however many servers want to know. */
+  hear(remark: Remark): void {
+    const { ask } = remark
+    let answer: Promise<Answer> | undefined
+    const once: Ask | undefined =
+      ask && ((question, cancellation) => (answer ??= ask(question, cancellation)))
+    for (const member of this.members) member.hear({ ...remark, ask: once })
+  }
+
   async handle(call: Call): Promise<Answer> {
     const handler = HANDLERS[call.method as Method]
     if (handler !== undefined) return handler(this, call)
@@ -77,7 +86,7 @@ export class View implements CallHandler {
 
   async discover(call: Call): Promise<Answer> {
     const { members } = this
-    const told = await gather(members, (member) => member.describe(call.caller.principal), this.#options)
+    const told = await gather(members, (member) => member.describe(call.caller), this.#options)
     const capabilities: JsonObject = {}
     const instructions: string[] = []
     for (const [member, description] of told) {
@@ -105,7 +114,7 @@ export class View implements CallHandler {
     const { patience } = this.#options
     const parts = await Promise.all(
       this.members.map(async (member) => {
-        const { list, error } = await member.lists(call.caller.principal).within(kind, patience())
+        const { list, error } = await member.lists(call.caller).within(kind, patience())
         if (error !== undefined && this.single !== undefined && list === undefined) throw error
         return this.#publish(member, kind, list?.items ?? [])
       }),
@@ -132,13 +141,13 @@ export class View implements CallHandler {
     const params = renamed(call.params, native)
     await this.#checkHeaders(member, call, params)
     const run = async (): Promise<Answer> => {
-      const headers = await this.#paramHeaders(member, call.caller.principal, params)
-      return member.run(call, { method: call.method, params, headers })
+      const headers = await this.#paramHeaders(member, call.caller, params)
+      return this.#run(member, call, { method: call.method, params, headers })
     }
     const answer = await run().catch(async (error: unknown) => {
       if (!isHeaderMismatch(error)) throw error
       // The tool's annotations changed since it was listed; the server refused before it ran anything.
-      const lists = member.lists(call.caller.principal)
+      const lists = member.lists(call.caller)
       lists.invalidate('tools')
       await lists.get('tools')
       return run()
@@ -150,7 +159,7 @@ export class View implements CallHandler {
   /** Over modern HTTP a caller repeats annotated parameters in headers, on which whoever stands between may have relied. */
   async #checkHeaders(member: Member, call: Call, params: JsonObject): Promise<void> {
     if (call.headerValues === undefined) return
-    const annotated = await this.#annotations(member, call.caller.principal, params['name'])
+    const annotated = await this.#annotations(member, call.caller, params['name'])
     const fault = paramHeaderFault(annotated, params['arguments'], call.headerValues)
     if (fault !== undefined) throw new McpxError('HEADER_MISMATCH', `Header mismatch: ${fault}`)
   }
@@ -158,16 +167,16 @@ export class View implements CallHandler {
   /** The headers that repeat a call's parameters. On a pipe there are none. */
   async #paramHeaders(
     member: Member,
-    principal: string,
+    caller: Asking,
     params: JsonObject,
   ): Promise<Record<string, string> | undefined> {
     if (member.upstream.spec.transport === 'stdio') return undefined
-    return paramHeadersOf(await this.#annotations(member, principal, params['name']), params['arguments'])
+    return paramHeadersOf(await this.#annotations(member, caller, params['name']), params['arguments'])
   }
 
   /** The annotated parameters of a tool, which are known once its server has listed it. */
-  async #annotations(member: Member, principal: string, name: unknown): Promise<readonly ParamHeader[]> {
-    const lists = member.lists(principal)
+  async #annotations(member: Member, caller: Asking, name: unknown): Promise<readonly ParamHeader[]> {
+    const lists = member.lists(caller)
     const list = lists.known('tools') ?? (await lists.within('tools', this.#options.patience())).list
     const tool = list?.byKey.get(String(name))
     return tool === undefined ? [] : lists.paramHeaders(tool)
@@ -175,14 +184,14 @@ export class View implements CallHandler {
 
   async getPrompt(call: Call): Promise<Answer> {
     const { member, native } = await this.#byName('prompts', call)
-    return member.run(call, { method: call.method, params: renamed(call.params, native) })
+    return this.#run(member, call, { method: call.method, params: renamed(call.params, native) })
   }
 
   async readResource(call: Call): Promise<Answer> {
     const uri = call.params?.['uri']
     if (typeof uri !== 'string') throw new McpxError('RESOURCE_UNKNOWN', 'params.uri must be a string')
-    const member = this.single ?? (await this.#routes.find(uri, call.caller.principal))
-    const answer = await member.run(call, { method: call.method, params: call.params })
+    const member = this.single ?? (await this.#routes.find(uri, call.caller))
+    const answer = await this.#run(member, call, { method: call.method, params: call.params })
     if (this.single === undefined) this.#routes.learn(member, answer)
     return answer
   }
@@ -191,7 +200,7 @@ export class View implements CallHandler {
     const ref = call.params?.['ref']
     if (this.single !== undefined) return this.single.run(call, call)
     if (isObject(ref) && typeof ref['uri'] === 'string') {
-      const member = await this.#routes.find(ref['uri'], call.caller.principal)
+      const member = await this.#routes.find(ref['uri'], call.caller)
       return member.run(call, { method: call.method, params: call.params })
     }
     const name = isObject(ref) ? ref['name'] : undefined
@@ -202,17 +211,22 @@ export class View implements CallHandler {
     })
   }
 
+  /** Several servers stand behind one caller, so that their questions have to say who asks. */
+  #run(member: Member, call: Call, errand: Errand): Promise<Answer> {
+    return member.run(call, this.single === undefined ? { ...errand, lead: member.name } : errand)
+  }
+
   async #byName(kind: NamedList, call: Pick<Call, 'params' | 'caller'>): Promise<Route> {
     const name = call.params?.['name']
     if (typeof name !== 'string') throw unknown(kind, name, [])
     if (this.single !== undefined) return { member: this.single, native: name }
-    const { principal } = call.caller
+    const { caller } = call
     const marked = this.#options.naming === 'prefix' ? byPrefix(this.members, name) : undefined
     if (marked !== undefined) {
-      const listed = marked.member.lists(principal).known(kind)?.byKey.has(marked.native) === true
+      const listed = marked.member.lists(caller).known(kind)?.byKey.has(marked.native) === true
       if (listed || !mayBeShortened(name)) return marked
     }
-    const { found, known } = await this.#lookUp(kind, name, principal)
+    const { found, known } = await this.#lookUp(kind, name, caller)
     const route = found ?? marked
     if (route === undefined) throw unknown(kind, name, known)
     return route
@@ -222,12 +236,12 @@ export class View implements CallHandler {
   async #lookUp(
     kind: NamedList,
     name: string,
-    principal: string,
+    caller: Asking,
   ): Promise<{ found: Route | undefined; known: readonly string[] }> {
     const patience = this.#options.patience()
     const lists = await Promise.all(
       this.members.map(async (member) => {
-        const { list } = await member.lists(principal).within(kind, patience)
+        const { list } = await member.lists(caller).within(kind, patience)
         return [...(list?.byKey.keys() ?? [])].map((native) => ({ member, native }))
       }),
     )

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Cancellation, isObject, McpxError } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
-import { LOCAL_USER } from '../endpoint/index.ts'
 import type { Gateway } from '../gateway/index.ts'
 import { isRevisionId, METHOD, newest, REVISIONS } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
@@ -28,10 +27,11 @@ export function addCall(app: FastifyInstance, gateway: Gateway): void {
         revision: callerRevision(request),
         clientInfo: undefined,
         capabilities: {},
-        principal: LOCAL_USER,
+        principal: request.principal,
         session: headerOf(request, 'x-mcpx-session'),
       },
       cancellation,
+      asked: 'by-result',
       wantsProgress: false,
       notify() {},
     }

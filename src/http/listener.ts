@@ -6,10 +6,18 @@ import type { FastifyInstance } from 'fastify'
 import { FAILURES, McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
 import { HttpEndpoint, refusedAccess, SseHost, tellRefused, unread } from '../endpoint/index.ts'
-import type { EndpointAccess, EndpointLimits, EndpointOptions, Outcome, Sealer } from '../endpoint/index.ts'
+import type {
+  EndpointAccess,
+  EndpointLimits,
+  EndpointOptions,
+  Outcome,
+  Principals,
+  Sealer,
+} from '../endpoint/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { addMetrics } from './metrics-route.ts'
+import { addPrincipals } from './principal.ts'
 import { sendProblem } from './problem.ts'
 import { unknownServer } from './unknown-server.ts'
 import { addV1 } from './v1.ts'
@@ -25,6 +33,7 @@ export interface ListenOptions extends V1Options {
   readonly allowedOrigins: () => readonly string[]
   readonly log: Log
   readonly sealer: Sealer
+  readonly principals: Principals
 }
 
 export interface Listener {
@@ -47,9 +56,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     loopback: LOOPBACK.test(host),
   }
   const endpointFor = (handler: CallHandler, open: boolean, path = ''): HttpEndpoint => {
-    const { serverInfo, limits, sealer } = options
+    const { serverInfo, limits, sealer, principals } = options
     const shared: Omit<EndpointOptions, 'handler' | 'open'> = {
-      ...{ serverInfo, limits, clock, log, access, sealer, onOutcome },
+      ...{ serverInfo, limits, clock, log, access, sealer, principals, onOutcome },
     }
     return new HttpEndpoint({ ...shared, handler, open, path })
   }
@@ -77,6 +86,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const refused = refusedAccess(request.raw, access)
     if (refused !== undefined) await reply.status(403).type('text/plain').send(refused)
   })
+  addPrincipals(app, options.principals)
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
   app.get('/health', () => ({ status: 'ok' }))
   addV1(app, options)
@@ -103,9 +113,9 @@ function hostSse(
   access: EndpointAccess,
   onOutcome: EndpointOptions['onOutcome'],
 ): SseHost {
-  const { gateway, serverInfo, limits, clock, log, sealer } = options
+  const { gateway, serverInfo, limits, clock, log, sealer, principals } = options
   const open = gateway.merged.single !== undefined
-  const shared = { serverInfo, limits, clock, log, access, sealer, open, onOutcome }
+  const shared = { serverInfo, limits, clock, log, access, sealer, principals, open, onOutcome }
   return new SseHost({ ...shared, handler: gateway.merged })
 }
 

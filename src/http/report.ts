@@ -4,7 +4,6 @@ import type { EraRecord, VerdictSource } from '../era/index.ts'
 import type { Gateway, Member } from '../gateway/index.ts'
 import { serverInfoOf } from '../pool/index.ts'
 import type { LaneName, ProbeFrame, UpstreamState } from '../pool/index.ts'
-import { LOCAL_USER } from '../endpoint/index.ts'
 import type { Era, RevisionId } from '../spec/index.ts'
 import type { TransportKind } from '../wire/index.ts'
 
@@ -58,7 +57,7 @@ export function reportServers(gateway: Gateway): ServerReport[] {
 export function reportServer(member: Member): ServerReport {
   const { upstream } = member
   const verdict = upstream.current?.verdict
-  const tools = member.lists(LOCAL_USER).known('tools')
+  const tools = member.latestTools
   return {
     name: upstream.name,
     state: upstream.state,

@@ -28,7 +28,7 @@ import type {
   Target,
 } from '../wire/index.ts'
 import { Connection } from './connection.ts'
-import type { Identity } from './connection.ts'
+import type { ConnectionOptions, Identity } from './connection.ts'
 
 /** One frame of a probe, for people: what went which way, and when, in ms since the start. */
 export interface ProbeFrame {
@@ -53,6 +53,9 @@ export interface ConnectOptions {
   readonly onNotification: (notification: RpcNotification, connection: Connection) => void
   /** What is remembered of this server is wrong: it was modern after all. Comes after the verdict has been learned. */
   readonly onCorrected: (revision: RevisionId) => void
+  readonly onStrayInquiry: ConnectionOptions['onStrayInquiry']
+  readonly onSighting: ConnectionOptions['onSighting']
+  readonly asksAside: ConnectionOptions['asksAside']
 }
 
 export interface Connecting {
@@ -253,22 +256,12 @@ class Start {
     const channel = this.#channel
     this.#stopTimers()
     if (channel === undefined) throw new Error('a verdict needs an open channel')
-    const { plan, clock, log, identity, nextId, callTimeout, callTimeoutMax, onClosed, onNotification } =
-      this.#options
+    const { plan, onClosed, onNotification, ...rest } = this.#options
     const connection: Connection = new Connection({
-      server: plan.server,
-      ...{
-        channel,
-        verdict,
-        clock,
-        log,
-        identity,
-        nextId,
-        callTimeout,
-        callTimeoutMax,
-        onClosed: (reason) => onClosed(reason, connection),
-        onNotification: (notification) => onNotification(notification, connection),
-      },
+      ...rest,
+      ...{ server: plan.server, channel, verdict },
+      onClosed: (reason) => onClosed(reason, connection),
+      onNotification: (notification) => onNotification(notification, connection),
       onStray: (response) => this.#onResponse(response, undefined),
     })
     this.#connection = connection

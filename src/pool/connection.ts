@@ -1,9 +1,9 @@
 // One open connection to one upstream: it numbers requests, speaks the agreed revision, and knows who waits for what.
-import { clip, McpxError } from '../base/index.ts'
-import type { Cancellation, Clock, JsonObject, Log } from '../base/index.ts'
+import { Cancellation, clip, McpxError } from '../base/index.ts'
+import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { describeClose, stderrOf } from '../era/index.ts'
 import type { Verdict } from '../era/index.ts'
-import { ERRORS, METHOD, revision } from '../spec/index.ts'
+import { METHOD, revision } from '../spec/index.ts'
 import { answerOf, enveloped, repeatingHeaders, versionHeader } from '../wire/index.ts'
 import type {
   Answer,
@@ -17,10 +17,13 @@ import type {
   RpcResponse,
   SendFailure,
 } from '../wire/index.ts'
+import type { Asker, StrayInquiry } from './asker.ts'
 import { Deadlines } from './deadlines.ts'
+import { Inquiries } from './inquiries.ts'
+import type { InquiriesOptions } from './inquiries.ts'
 import { failureOf, isAuthStatus, isSessionGone } from './send-failure.ts'
 
-/** What mcpx calls itself on its upstream hops, and what it can be asked there. */
+/** What mcpx calls itself on its upstream hops, and what it can be asked there where a request does not say otherwise. */
 export interface Identity {
   readonly info: JsonObject
   readonly capabilities: JsonObject
@@ -44,6 +47,11 @@ export interface ConnectionOptions {
   readonly onNotification: (notification: RpcNotification) => void
   /** A response that nobody waits for: a late answer to the probe, or a server's mistake. */
   readonly onStray: (response: RpcResponse) => void
+  /** Answers what the server asks and no call can be named for. Never rejects. */
+  readonly onStrayInquiry: (inquiry: StrayInquiry) => Promise<Answer>
+  readonly onSighting: InquiriesOptions['onSighting']
+  /** Whether the server was seen to ask on another stream than that of the call. */
+  readonly asksAside: () => boolean
 }
 
 export interface UpstreamRequest {
@@ -55,8 +63,15 @@ export interface UpstreamRequest {
   readonly logLevel?: string | undefined
   /** Receives progress and logs of this request; without it none is asked for. */
   readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined
-  /** Answers what the server asks on this request's own stream; without it such questions are refused. Never rejects. */
-  readonly onRequest?: ((request: RpcRequest) => Promise<Answer>) | undefined
+  /** What the caller can be asked: said to servers of the modern era, which ask by their results. */
+  readonly answers?: JsonObject | undefined
+  /** What goes on from an earlier answer of a server that asks by results. */
+  readonly resume?:
+    { readonly responses: JsonObject | undefined; readonly state: string | undefined } | undefined
+  /** Answers what a legacy server asks during this request; without it no question can belong to it. */
+  readonly asker?: Asker | undefined
+  /** Whether such requests are known to ask; those run one after the other where they share a pipe. */
+  readonly asks?: boolean | undefined
 }
 
 interface Pending {
@@ -73,6 +88,7 @@ export class Connection implements ChannelListener {
   readonly #options: ConnectionOptions
   readonly #pending = new Map<Id, Pending>()
   readonly #deadlines: Deadlines
+  readonly #inquiries: Inquiries
   #closed: CloseReason | undefined
 
   constructor(options: ConnectionOptions) {
@@ -83,6 +99,14 @@ export class Connection implements ChannelListener {
       { idle: options.callTimeout, longest: options.callTimeoutMax },
       (id, limit) => this.#expire(id, limit),
     )
+    const { verdict, channel, clock, onStrayInquiry, onSighting, asksAside } = options
+    this.#inquiries = new Inquiries({
+      ...{ clock, onSighting, asksAside, revision: verdict.revision, onStray: onStrayInquiry },
+      byStream: channel.transport === 'streamable-http',
+      reply: (id, answer) => this.#reply({ jsonrpc: '2.0', id, ...answer }),
+      pause: (id) => this.#deadlines.pause(id),
+      resume: (id) => this.#deadlines.resume(id),
+    })
   }
 
   /** The capabilities that the server declared when it was opened. */
@@ -99,9 +123,17 @@ export class Connection implements ChannelListener {
     return this.#pending.size
   }
 
-  /** Completes a legacy opening. A modern connection needs none. */
+  /** Questions of the server that wait for an answer. */
+  get inquiries(): number {
+    return this.#inquiries.open
+  }
+
+  /** Completes a legacy opening, and hears what the server says outside of calls. A modern connection needs neither. */
   begin(): void {
-    if (this.verdict.era === 'legacy') this.notify(METHOD.initialized, undefined)
+    const { revision: spoken } = this.verdict
+    if (revision(spoken).opening !== METHOD.initialize) return
+    this.notify(METHOD.initialized, undefined)
+    if (revision(spoken).http.getStream) this.#options.channel.openStream?.(versionHeader(spoken))
   }
 
   /**
@@ -109,19 +141,60 @@ export class Connection implements ChannelListener {
    * McpxError when there is none: `UPSTREAM_CLOSED`, `UPSTREAM_TIMEOUT`, `CANCELLED`, `AUTH_REQUIRED`, `HTTP_STATUS` and others.
    */
   request(request: UpstreamRequest): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed !== undefined) return reject(this.#closedError(this.#closed))
-      // What was never sent needs no cancelling on the wire.
+    const waits = request.asks === true && this.verdict.era === 'legacy' && this.#inquiries.needsSlot
+    return waits ? this.#inTurn(request) : this.#begin(request, undefined)
+  }
+
+  /** Waits for the running slot, as long as the call might have taken. */
+  async #inTurn(request: UpstreamRequest): Promise<Answer> {
+    const { clock, server, callTimeout } = this.#options
+    const waiting = new Cancellation()
+    const forget = request.cancellation?.onCancel((reason) => waiting.cancel(reason))
+    const timer = clock.after(callTimeout, () => waiting.cancel('it took too long'))
+    let leave: () => void
+    try {
+      leave = await this.#inquiries.enter(waiting)
+    } catch {
+      if (this.#closed !== undefined) throw this.#closedError(this.#closed)
       const given = request.cancellation?.reason
-      if (given !== undefined) return reject(this.#cancelled(request.method, given))
+      if (given !== undefined) throw this.#cancelled(request.method, given)
+      const message = `Server "${server}" was busy for ${callTimeout / 1000} s with other calls that may ask their caller something. Raise "callTimeout", or "max" if the server may run more than once.`
+      throw new McpxError('UPSTREAM_TIMEOUT', message)
+    } finally {
+      timer.cancel()
+      forget?.()
+    }
+    return this.#begin(request, leave)
+  }
+
+  #begin(request: UpstreamRequest, leave: (() => void) | undefined): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refusalOf(request)
+      if (refusal !== undefined) {
+        leave?.()
+        return reject(refusal)
+      }
       this.asked++
       const id = this.#options.nextId()
       const pending: Pending = { request, resolve, reject, forget: undefined }
       this.#pending.set(id, pending)
       this.#deadlines.start(id)
+      if (request.asker !== undefined) this.#inquiries.begin(id, request.asker, leave)
       pending.forget = request.cancellation?.onCancel((reason) => this.#cancel(id, reason))
       this.#send(id, request)
     })
+  }
+
+  /** Why a request is not sent at all: what was never sent needs no cancelling on the wire. */
+  #refusalOf(request: UpstreamRequest): McpxError | undefined {
+    if (this.#closed !== undefined) return this.#closedError(this.#closed)
+    const given = request.cancellation?.reason
+    if (given !== undefined) return this.#cancelled(request.method, given)
+    // To a server that keeps no states a retry would be a call of its own, and would run twice.
+    if (request.resume?.state === undefined || revision(this.verdict.revision).asks === 'by-result')
+      return undefined
+    const text = `Server "${this.#options.server}" asked in a revision that it does not speak any more. Make the call anew.`
+    return new McpxError('STATE_INVALID', text)
   }
 
   notify(method: string, params: JsonObject | undefined): void {
@@ -163,15 +236,20 @@ export class Connection implements ChannelListener {
     this.#closed = reason
     for (const [id, { request }] of this.#pending) this.#reject(id, this.#closedError(reason, request.method))
     this.#deadlines.stop()
+    this.#inquiries.close()
     this.#options.onClosed(reason)
   }
 
   #send(id: number, request: UpstreamRequest): void {
     const { era, revision: spoken } = this.verdict
     const { identity, channel } = this.#options
-    const params = enveloped(request.params, {
+    const byResult = revision(spoken).asks === 'by-result'
+    const params = enveloped(byResult ? resumed(request) : request.params, {
       revision: spoken,
-      client: era === 'modern' ? identity : undefined,
+      client:
+        era === 'modern'
+          ? { info: identity.info, capabilities: request.answers ?? identity.capabilities }
+          : undefined,
       progressToken: request.onNotification === undefined ? undefined : id,
       logLevel: request.logLevel,
     })
@@ -189,17 +267,9 @@ export class Connection implements ChannelListener {
     this.#options.onStray(response)
   }
 
-  /** On HTTP the stream that brings a request says which call provoked it; on a pipe nothing does. */
   #onRequest(request: RpcRequest, via: Id | undefined): void {
-    const { id, method } = request
-    const asked = via === undefined ? undefined : this.#pending.get(via)?.request.onRequest
-    if (method === METHOD.ping) this.#reply({ jsonrpc: '2.0', id, result: {} })
-    else if (asked !== undefined) {
-      void asked(request).then((answer) => this.#reply({ jsonrpc: '2.0', id, ...answer }))
-    } else {
-      const error = { code: ERRORS.methodNotFound, message: `Method not found: ${clip(method)}` }
-      this.#reply({ jsonrpc: '2.0', id, error })
-    }
+    if (request.method === METHOD.ping) this.#reply({ jsonrpc: '2.0', id: request.id, result: {} })
+    else this.#inquiries.onRequest(request, via)
   }
 
   #reply(response: RpcResponse): void {
@@ -208,6 +278,11 @@ export class Connection implements ChannelListener {
 
   #onNotification(notification: RpcNotification, via: Id | undefined): void {
     const { method, params = {} } = notification
+    if (method === METHOD.cancelled) {
+      const given = params['requestId']
+      if (typeof given === 'string' || typeof given === 'number') this.#inquiries.onCancelled(given)
+      return
+    }
     const token = method === METHOD.progress ? params['progressToken'] : undefined
     const owner = typeof token === 'number' ? token : via
     const pending = owner === undefined ? undefined : this.#pending.get(owner)
@@ -255,6 +330,7 @@ export class Connection implements ChannelListener {
     if (pending === undefined) return undefined
     this.#pending.delete(id)
     this.#deadlines.end(id)
+    this.#inquiries.end(id)
     pending.forget?.()
     return pending
   }
@@ -274,5 +350,16 @@ export class Connection implements ChannelListener {
     return new McpxError('UPSTREAM_CLOSED', text, {
       data: { reason, ran: running === undefined ? 'no' : 'unknown' },
     })
+  }
+}
+
+/** The params with what a retry adds. Legacy servers have no such members, and answers that came early are kept for them. */
+function resumed({ params, resume }: UpstreamRequest): JsonObject | undefined {
+  if (resume === undefined) return params
+  const { responses, state } = resume
+  return {
+    ...params,
+    ...(responses === undefined ? {} : { inputResponses: responses }),
+    ...(state === undefined ? {} : { requestState: state }),
   }
 }

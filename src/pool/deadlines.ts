@@ -9,12 +9,18 @@ interface Entry {
   due: number
 }
 
+/** A request whose patience stands still: what is left of the longest that it may last, in ms. */
+interface Paused {
+  readonly left: number
+}
+
 /**
  * The deadlines of one connection's requests, on one timer. All have the same patience, so the map's order is the order in
  * which they fall due, and starting or ending one costs a map operation.
  */
 export class Deadlines {
   readonly #entries = new Map<Id, Entry>()
+  readonly #paused = new Map<Id, Paused>()
   readonly #clock: Clock
   readonly #idle: number
   readonly #longest: number
@@ -49,14 +55,34 @@ export class Deadlines {
     this.#entries.set(id, entry)
   }
 
+  /** Nothing falls due until the request is resumed: it waits for a person. */
+  pause(id: Id): void {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    this.#entries.delete(id)
+    this.#paused.set(id, { left: entry.latest - this.#clock.now() })
+  }
+
+  resume(id: Id): void {
+    const paused = this.#paused.get(id)
+    if (paused === undefined) return
+    this.#paused.delete(id)
+    const now = this.#clock.now()
+    const latest = now + paused.left
+    this.#entries.set(id, { latest, due: Math.min(now + this.#idle, latest) })
+    this.#timer ??= this.#clock.after(this.#idle, () => this.#check())
+  }
+
   end(id: Id): void {
     this.#entries.delete(id)
+    this.#paused.delete(id)
   }
 
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined
     this.#entries.clear()
+    this.#paused.clear()
   }
 
   #check(): void {

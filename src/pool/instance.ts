@@ -3,6 +3,7 @@ import { asMcpxError, Cancellation, McpxError } from '../base/index.ts'
 import type { Timer } from '../base/index.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
 import type { Connection } from './connection.ts'
+import type { Need } from './need.ts'
 
 /** `leaving` takes no new leases and closes with its last one. */
 export type InstanceState = 'waiting' | 'starting' | 'ready' | 'leaving' | 'closing' | 'closed'
@@ -10,6 +11,8 @@ export type InstanceState = 'waiting' | 'starting' | 'ready' | 'leaving' | 'clos
 /** A caller's hold on an instance. Released once; an instance without leases may be ended. */
 export interface Lease {
   readonly connection: Connection
+  /** Whether the server was told what it should know of this caller: it may show only once it has started. */
+  readonly fits: boolean
   release(): void
 }
 
@@ -20,14 +23,23 @@ export interface InstanceHooks {
   readonly onFailed: (instance: Instance, error: McpxError) => void
   /** The last lease was given back, or the instance is gone. */
   readonly onIdle: (instance: Instance) => void
+  /** A principal has left, or wants to be alone no more. */
+  readonly onFreed: (instance: Instance) => void
 }
 
 export class Instance {
-  readonly key: string
+  /** What it was started for. */
+  readonly need: Need
   state: InstanceState = 'waiting'
   /** Callers that hold the instance or wait for it. */
   leases = 0
   idleTimer: Timer | undefined
+  /** Whoever waits for the others to leave; nobody else comes in meanwhile. */
+  claim: Need | undefined
+  /** Leases by principal. */
+  readonly #holders = new Map<string, number>()
+  /** Leases that want their principal to be alone. */
+  #alone = 0
   readonly #hooks: InstanceHooks
   readonly #opening: Promise<Connection>
   #connecting: Connecting | undefined
@@ -35,8 +47,8 @@ export class Instance {
   #closing: Promise<void> | undefined
   readonly #givenUp = new Cancellation()
 
-  constructor(key: string, hooks: InstanceHooks) {
-    this.key = key
+  constructor(need: Need, hooks: InstanceHooks) {
+    this.need = need
     this.#hooks = hooks
     this.#opening = this.#open()
     // Failures reach the waiters and the lane; without either this promise is nobody's.
@@ -56,25 +68,28 @@ export class Instance {
     return this.state !== 'leaving' && this.state !== 'closing' && this.state !== 'closed'
   }
 
+  /** Whether a caller may share the instance now. */
+  serves(need: Need): boolean {
+    return this.usable && this.need.key === need.key && this.#fits(need) && this.#admits(need)
+  }
+
+  /** Whether calls of the principal keep the others out already. */
+  isAloneFor(principal: string): boolean {
+    return this.#alone > 0 && this.#holders.has(principal)
+  }
+
   /**
    * Takes a lease, which counts from the call on, and waits for the start. When the last one who waits has cancelled, the
    * start is given up.
    */
-  async lease(cancellation?: Cancellation): Promise<Lease> {
+  async lease(need: Need, cancellation?: Cancellation): Promise<Lease> {
     if (!this.usable) throw ended()
-    this.leases++
     this.idleTimer?.cancel()
-    let held = true
-    const release = (): void => {
-      if (!held) return
-      held = false
-      this.leases--
-      if (this.leases === 0) this.#unused()
-    }
+    const release = this.#hold(need)
     try {
       if (this.#connection === undefined) await this.#wait(cancellation)
       if (this.#connection === undefined || !this.usable) throw ended()
-      return { connection: this.#connection, release }
+      return { connection: this.#connection, fits: this.#fits(need), release }
     } catch (error) {
       release()
       throw error
@@ -99,6 +114,37 @@ export class Instance {
     this.idleTimer?.cancel()
     this.state = 'closed'
     this.#hooks.onIdle(this)
+  }
+
+  /** Only a legacy server was told once and for all who its client is. */
+  #fits(need: Need): boolean {
+    const era = this.#connection?.verdict.era
+    return era !== 'legacy' || this.need.declared.key === need.declared.key
+  }
+
+  #admits(need: Need): boolean {
+    if (this.claim !== undefined && !sameOwner(this.claim, need)) return false
+    if (this.#connection?.verdict.era === 'modern') return true
+    const others = this.#holders.size > (this.#holders.has(need.principal) ? 1 : 0)
+    return !others || (this.#alone === 0 && !need.alone)
+  }
+
+  #hold({ principal, alone }: Need): () => void {
+    this.leases++
+    this.#holders.set(principal, (this.#holders.get(principal) ?? 0) + 1)
+    if (alone) this.#alone++
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      this.leases--
+      const left = (this.#holders.get(principal) ?? 1) - 1
+      if (left === 0) this.#holders.delete(principal)
+      else this.#holders.set(principal, left)
+      if (alone) this.#alone--
+      if (this.leases === 0) this.#unused()
+      else if (left === 0 || (alone && this.#alone === 0)) this.#hooks.onFreed(this)
+    }
   }
 
   /** Ends with exactly one of `onReady` and `onFailed`. */
@@ -162,6 +208,10 @@ export class Instance {
     }
     this.state = 'closed'
   }
+}
+
+function sameOwner(claim: Need, need: Need): boolean {
+  return claim === need || (claim.key === need.key && claim.principal === need.principal)
 }
 
 function ended(): McpxError {

@@ -6,6 +6,7 @@ import { Instance } from './instance.ts'
 import type { InstanceHooks, Lease } from './instance.ts'
 import type { Connecting } from './connect.ts'
 import type { Connection } from './connection.ts'
+import type { Need } from './need.ts'
 
 export interface LaneOptions {
   readonly server: string
@@ -13,6 +14,8 @@ export interface LaneOptions {
   readonly min: number
   /** In ms. */
   readonly idleTimeout: () => number
+  /** How long a caller waits in line for a place, in ms. */
+  readonly patience: () => number
   readonly clock: Clock
   readonly random: () => number
   readonly start: (instance: Instance, givenUp: Cancellation) => Promise<Connecting>
@@ -21,7 +24,7 @@ export interface LaneOptions {
 }
 
 interface Waiter {
-  readonly key: string
+  readonly need: Need
   readonly take: (instance: Instance) => void
   readonly refuse: (error: McpxError) => void
 }
@@ -45,15 +48,21 @@ export class Lane {
   }
 
   /**
-   * Leases the instance of a scope key, starting it if there is none. With every place taken, an idle instance of another key
-   * is ended for it; with none idle, the caller waits in line. Rejects with the start's error, at once while the circuit is
-   * open, or with `CANCELLED`.
+   * Leases an instance that serves the need, starting it if there is none. With every place taken, an idle instance of
+   * another key is ended for it; with none idle, the caller waits in line, and what stands in its way is kept free of new
+   * calls. Rejects with the start's error, at once while the circuit is open, with `CANCELLED` or `UPSTREAM_BUSY`.
    */
-  async acquire(key: string, cancellation?: Cancellation): Promise<Lease> {
-    if (this.#stopped !== undefined) throw this.#stopping(this.#stopped)
-    const place = this.#find(key) ?? (this.#waiters.size === 0 ? this.#startFor(key) : undefined)
-    if (place instanceof McpxError) throw place
-    return place === undefined ? this.#turn(key, cancellation) : place.lease(cancellation)
+  async acquire(need: Need, cancellation?: Cancellation): Promise<Lease> {
+    for (;;) {
+      if (this.#stopped !== undefined) throw this.#stopping(this.#stopped)
+      const place = this.#find(need) ?? (this.#waiters.size === 0 ? this.#startFor(need) : undefined)
+      if (place instanceof McpxError) throw place
+      const lease = await (place === undefined
+        ? this.#turn(need, cancellation)
+        : place.lease(need, cancellation))
+      if (lease.fits) return lease
+      lease.release()
+    }
   }
 
   /** Ends every instance; those who come later start fresh ones. */
@@ -90,19 +99,25 @@ export class Lane {
     instance.closedByPeer()
   }
 
-  #find(key: string): Instance | undefined {
-    for (const instance of this.#instances) if (instance.key === key && instance.usable) return instance
-    return undefined
+  /** Whoever wants to be alone stays where its principal already is. */
+  #find(need: Need): Instance | undefined {
+    let found: Instance | undefined
+    for (const instance of this.#instances) {
+      if (!instance.serves(need)) continue
+      if (!need.alone || instance.isAloneFor(need.principal)) return instance
+      found ??= instance
+    }
+    return found
   }
 
   /** A new instance, the error that the circuit answers with, or undefined while every place is taken. */
-  #startFor(key: string): Instance | McpxError | undefined {
+  #startFor(need: Need): Instance | McpxError | undefined {
     const refusal = this.circuit.refusal()
     if (refusal !== undefined) return refusal
     if (this.#instances.size >= this.#options.max) return undefined
     this.circuit.trying()
     const instance: Instance = new Instance(
-      key,
+      need,
       this.#hooks(() => instance),
     )
     this.#instances.add(instance)
@@ -135,6 +150,9 @@ export class Lane {
         else if (instance.state === 'ready') this.#rest(instance)
         else if (instance.state === 'leaving') void this.#retire(instance, 'it is out of use')
         this.#wake()
+      },
+      onFreed: () => {
+        if (this.#waiters.size > 0) this.#wake()
       },
     }
   }
@@ -172,27 +190,35 @@ export class Lane {
     this.#leaving.delete(instance)
   }
 
-  #turn(key: string, cancellation: Cancellation | undefined): Promise<Lease> {
+  #turn(need: Need, cancellation: Cancellation | undefined): Promise<Lease> {
+    const { clock, patience, server, max } = this.#options
+    const ms = patience()
     return new Promise((resolve, reject) => {
       let forget: (() => void) | undefined
-      const waiter: Waiter = {
-        key,
-        take: (instance) => {
-          forget?.()
-          resolve(instance.lease(cancellation))
-        },
-        refuse: (error) => {
-          forget?.()
-          reject(error)
-        },
+      const leave = (act: () => void): void => {
+        forget?.()
+        timer.cancel()
+        act()
       }
-      this.#waiters.add(waiter)
-      forget = cancellation?.onCancel((reason) => {
-        if (this.#waiters.delete(waiter)) {
-          const text = `Cancelled while waiting for server "${this.#options.server}": ${reason}`
-          reject(new McpxError('CANCELLED', text))
-        }
+      const waiter: Waiter = {
+        need,
+        take: (instance) => leave(() => resolve(instance.lease(need, cancellation))),
+        refuse: (error) => leave(() => reject(error)),
+      }
+      const giveUp = (error: McpxError): void => {
+        if (!this.#waiters.delete(waiter)) return
+        waiter.refuse(error)
+        this.#wake()
+      }
+      const timer = clock.after(ms, () => {
+        const text = `Server "${server}" was busy for ${ms / 1000} s: all ${max} of its instances are held by other callers. Raise "max", or "callTimeout" to wait longer.`
+        giveUp(new McpxError('UPSTREAM_BUSY', text))
       })
+      this.#waiters.add(waiter)
+      forget = cancellation?.onCancel((reason) =>
+        giveUp(new McpxError('CANCELLED', `Cancelled while waiting for server "${server}": ${reason}`)),
+      )
+      this.#claim()
       this.#evict()
     })
   }
@@ -203,11 +229,12 @@ export class Lane {
 
   /** Serves the line in its order, as far as places go. Whoever shares the instance of somebody before him needs no place. */
   #wake(): void {
+    for (const instance of this.#instances) instance.claim = undefined
     let full = false
     for (const waiter of this.#waiters) {
       const place: Instance | McpxError | undefined =
         this.#stopped === undefined
-          ? (this.#find(waiter.key) ?? (full ? undefined : this.#startFor(waiter.key)))
+          ? (this.#find(waiter.need) ?? (full ? undefined : this.#startFor(waiter.need)))
           : this.#stopping(this.#stopped)
       full ||= place === undefined
       if (place === undefined) continue
@@ -215,6 +242,23 @@ export class Lane {
       if (place instanceof McpxError) waiter.refuse(place)
       else waiter.take(place)
     }
+    this.#claim()
     this.#evict()
+  }
+
+  /**
+   * Keeps an instance free of new calls for each who waits, in the line's order, so that steady traffic of one caller cannot
+   * keep another out for ever.
+   */
+  #claim(): void {
+    const free = this.instances.filter(({ claim, state }) => claim === undefined && state === 'ready')
+    const claimed = new Set(this.instances.map(({ claim }) => claim))
+    for (const { need } of this.#waiters) {
+      if (claimed.has(need)) continue
+      const own = free.findIndex((instance) => instance.need.key === need.key)
+      const [instance] = free.splice(Math.max(0, own), 1)
+      if (instance === undefined) return
+      instance.claim = need
+    }
   }
 }

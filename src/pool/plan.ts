@@ -47,8 +47,9 @@ export function recordOf(
     const doubted = era === 'legacy' && renamed
     return { ...previous, revision, transport, usedAt: now, ...(doubted ? { doubted } : {}) }
   }
+  const asks = era === 'legacy' ? previous?.asks : undefined
   return {
-    ...{ era, revision, transport, server },
+    ...{ era, revision, transport, server, ...(asks === undefined ? {} : { asks }) },
     source: source === 'cache' ? 'probe' : source,
     first: preferredQuestion(spec.tuning().preference),
     at: now,

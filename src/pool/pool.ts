@@ -5,8 +5,8 @@ import type { Dialer } from '../wire/index.ts'
 import type { Identity } from './connection.ts'
 import { Line } from './line.ts'
 import type { ServerSpec } from './server-spec.ts'
+import type { PoolEvent, Shared } from './shared.ts'
 import { Upstream } from './upstream.ts'
-import type { PoolEvent, Shared } from './upstream.ts'
 
 export interface PoolOptions {
   readonly dialer: { named(server: string): Dialer }

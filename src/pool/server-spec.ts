@@ -4,6 +4,9 @@ import type { Target, TransportKind } from '../wire/index.ts'
 /** Whose instance a server is: one for all callers, or one for each principal, session or call. */
 export type Scope = 'global' | 'principal' | 'session' | 'call'
 
+/** Whether a server is told exactly what its caller can be asked, or all that any caller may be. */
+export type Mirroring = 'auto' | 'exact' | 'union'
+
 /** One server as the pool needs it: everything expanded, every default filled in. */
 export interface ServerSpec {
   readonly name: string
@@ -19,6 +22,12 @@ export interface ServerSpec {
   /** Instances that idleness never ends. */
   readonly min: number
   readonly start: 'lazy' | 'eager'
+  /** What is known beforehand to ask its caller something: subjects, as an Asker names them. */
+  readonly asks?: readonly string[]
+  /** Whether the server is told of roots although it is shared by all: its configuration names them. */
+  readonly roots?: boolean
+  /** Identity of the credential with which the server is entered for a principal; one for all where absent. */
+  readonly credentialOf?: (principal: string) => string
   /** What may change while mcpx runs; read anew for each start. */
   readonly tuning: () => ServerTuning
 }
@@ -32,4 +41,6 @@ export interface ServerTuning {
   readonly callTimeout: number
   readonly callTimeoutMax: number
   readonly idleTimeout: number
+  /** How a server is told what its callers can be asked; `auto` where absent. */
+  readonly mirroring?: Mirroring
 }

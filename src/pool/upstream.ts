@@ -1,83 +1,26 @@
 // One server of the configuration: its two lanes, what is known of its era, and what it reports of itself.
-import { McpxError } from '../base/index.ts'
-import type { Cancellation, Clock, FailureCode, Log } from '../base/index.ts'
+import { clip, McpxError } from '../base/index.ts'
+import type { Cancellation, FailureCode } from '../base/index.ts'
 import { describeClose, stderrOf } from '../era/index.ts'
-import type { EraMemory, EraRecord } from '../era/index.ts'
-import { eraOf } from '../spec/index.ts'
+import type { EraRecord } from '../era/index.ts'
+import { ERRORS, eraOf } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
-import type { Answer, CloseReason, Dialer, RpcNotification } from '../wire/index.ts'
+import type { Answer } from '../wire/index.ts'
+import { AskMemory } from './ask-memory.ts'
+import type { StrayInquiry } from './asker.ts'
 import { connect, serverInfoOf } from './connect.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
-import type { Connection, Identity, UpstreamRequest } from './connection.ts'
+import type { Connection, UpstreamRequest } from './connection.ts'
 import type { Instance, Lease } from './instance.ts'
 import { Lane } from './lane.ts'
-import type { Line } from './line.ts'
+import { declaredFor } from './need.ts'
+import type { Need } from './need.ts'
 import { planStart, recordOf } from './plan.ts'
 import type { LaneName } from './plan.ts'
 import type { ServerSpec } from './server-spec.ts'
+import type { LeaseFor, Served, Shared } from './shared.ts'
 import { remedyFor } from './trouble.ts'
 import type { Remedy } from './trouble.ts'
-
-/** What the pool shares between all servers. */
-export interface Shared {
-  /** Dialers by the server's name, for their messages and logs. */
-  readonly dialer: { named(server: string): Dialer }
-  readonly clock: Clock
-  readonly log: Log
-  /** Numbers from 0 to 1. */
-  readonly random: () => number
-  readonly identity: Identity
-  readonly eras: EraMemory
-  /** How long a legacy record is believed, in ms. */
-  readonly eraMaxAge: () => number
-  /** The places to start servers in. */
-  readonly starts: Line
-  readonly nextId: () => number
-  readonly onEvent: (event: PoolEvent) => void
-}
-
-export type PoolEvent =
-  | {
-      readonly kind: 'start'
-      readonly server: string
-      readonly lane: LaneName
-      readonly connection: Connection
-      readonly ms: number
-    }
-  | {
-      readonly kind: 'start-failed'
-      readonly server: string
-      readonly lane: LaneName
-      readonly error: McpxError
-      readonly ms: number
-    }
-  | { readonly kind: 'stop'; readonly server: string; readonly lane: LaneName; readonly reason: CloseReason }
-  | {
-      readonly kind: 'era-stale'
-      readonly server: string
-      readonly was: EraRecord | undefined
-      readonly now: string
-    }
-  | {
-      readonly kind: 'notification'
-      readonly server: string
-      readonly connection: Connection
-      readonly notification: RpcNotification
-    }
-
-/** Who needs a connection: decides scope key and lane. */
-export interface LeaseFor {
-  readonly principal: string
-  readonly session: string | undefined
-  /** The caller's revision, undefined for calls that come from no client (the catalogue, REST): those are modern. */
-  readonly revision: RevisionId | undefined
-}
-
-/** A server's answer, and the connection that it came over. */
-export interface Served {
-  readonly answer: Answer
-  readonly connection: Connection
-}
 
 interface Attempt {
   readonly outcome: { readonly answer: Answer } | { readonly error: unknown }
@@ -103,6 +46,9 @@ export class Upstream {
   readonly spec: ServerSpec
   readonly #shared: Shared
   readonly #lanes: Readonly<Record<LaneName, Lane>>
+  readonly #asks: AskMemory
+  /** Answers what the server asks and no call can be named for; without it such questions are refused. Never rejects. */
+  onStray: ((inquiry: StrayInquiry, owner: Need) => Promise<Answer>) | undefined
   #lastStart: LastStart | undefined
   #refusedUntil = 0
   #calls = 0
@@ -111,6 +57,16 @@ export class Upstream {
     this.spec = spec
     this.#shared = shared
     this.#lanes = { main: this.#lane('main'), legacy: this.#lane('legacy') }
+    // Without a record, as where the era is forced, what is learned lasts as long as the process.
+    let unrecorded: readonly string[] = []
+    this.#asks = new AskMemory(spec.asks ?? [], {
+      recall: () => this.record?.asks ?? unrecorded,
+      remember: (asks) => {
+        const { record } = this
+        if (record === undefined) unrecorded = asks
+        else shared.eras.remember(spec.digest, { ...record, asks })
+      },
+    })
   }
 
   get name(): string {
@@ -149,12 +105,47 @@ export class Upstream {
     return this.#lanes.main.instances.find((instance) => instance.state === 'ready')?.connection
   }
 
+  /** Whether calls of that subject are known to ask their caller something. */
+  asks(subject: string): boolean {
+    return this.#asks.has(subject)
+  }
+
+  /** Whose instance a caller gets; undefined where it is everybody's, or only this call's. */
+  ownerOf(who: LeaseFor): string | undefined {
+    const { scope } = this.spec
+    const own = scope === 'principal' || (scope === 'session' && who.session !== undefined)
+    return own ? this.#scopeKey(who) : undefined
+  }
+
+  /** Tells the legacy instances of an owner something. */
+  tell(owner: string, method: string): void {
+    for (const { instance } of this.instances()) {
+      const { connection } = instance
+      if (instance.need.owner !== owner || connection?.verdict.era !== 'legacy') continue
+      connection.notify(method, undefined)
+    }
+  }
+
+  /** Equal for callers who may share what the server tells one of them, its lists for one. */
+  sharing(who: LeaseFor): string {
+    const { scope } = this.spec
+    const owner = scope === 'global' ? '' : who.principal
+    return `${owner}\n${this.#credentialOf(who)}\n${this.#declaredTo(who).key}`
+  }
+
   /** Leases a connection for a caller, opening one where needed. Rejects with the start's McpxError. */
-  async lease(who: LeaseFor, cancellation?: Cancellation): Promise<Lease> {
+  async lease(who: LeaseFor, cancellation?: Cancellation, asks = false): Promise<Lease> {
     // What the definition lacks no further try can bring.
     if (this.spec.target instanceof McpxError) throw this.spec.target
-    const key = this.#scopeKey(who)
-    const lease = await this.#lanes.main.acquire(key, cancellation)
+    const owner = this.#scopeKey(who)
+    const need: Need = {
+      owner,
+      key: `${owner}\n${this.#credentialOf(who)}`,
+      principal: who.principal,
+      declared: this.#declaredTo(who),
+      alone: asks && this.record?.era !== 'modern',
+    }
+    const lease = await this.#lanes.main.acquire(need, cancellation)
     const legacyCaller = who.revision !== undefined && eraOf(who.revision) === 'legacy'
     if (
       this.spec.tuning().preference !== 'follow' ||
@@ -166,12 +157,12 @@ export class Upstream {
     // Waiting for the other lane must not keep a place of this one.
     lease.release()
     try {
-      return await this.#lanes.legacy.acquire(key, cancellation)
+      return await this.#lanes.legacy.acquire(need, cancellation)
     } catch (error) {
       if (!(error instanceof McpxError) || cancellation?.reason !== undefined) throw error
       // A time-out or a crash is no refusal: the next call tries again. Only this one shares the modern session.
       if (REFUSALS.has(error.code)) this.#refusedUntil = this.#shared.clock.now() + this.#shared.eraMaxAge()
-      return this.#lanes.main.acquire(key, cancellation)
+      return this.#lanes.main.acquire(need, cancellation)
     }
   }
 
@@ -207,10 +198,11 @@ export class Upstream {
   }
 
   async #attempt(who: LeaseFor, request: UpstreamRequest): Promise<Attempt> {
-    const lease = await this.lease(who, request.cancellation)
+    const asks = request.asker !== undefined && this.#asks.has(request.asker.subject)
+    const lease = await this.lease(who, request.cancellation, asks)
     const { connection } = lease
     try {
-      const outcome = await connection.request(request).then(
+      const outcome = await connection.request({ answers: who.answers, ...request, asks }).then(
         (answer) => ({ answer }),
         (error: unknown) => ({ error }),
       )
@@ -227,6 +219,21 @@ export class Upstream {
   #doubt(): void {
     const { record } = this
     if (record !== undefined) this.#shared.eras.remember(this.spec.digest, { ...record, doubted: true })
+  }
+
+  #credentialOf({ principal }: LeaseFor): string {
+    return this.spec.credentialOf?.(principal) ?? ''
+  }
+
+  #declaredTo({ answers = {} }: LeaseFor): Need['declared'] {
+    const { scope, transport, roots = false, tuning } = this.spec
+    return declaredFor({ scope, transport, roots, mirroring: tuning().mirroring ?? 'auto' }, answers)
+  }
+
+  async #answerStray(inquiry: StrayInquiry, owner: Need): Promise<Answer> {
+    if (this.onStray !== undefined) return this.onStray(inquiry, owner)
+    const message = `Method not found: ${clip(inquiry.request.method)}`
+    return { error: { code: ERRORS.methodNotFound, message } }
   }
 
   #scopeKey(who: LeaseFor): string {
@@ -255,13 +262,14 @@ export class Upstream {
     return new Lane({
       ...{ max, min: name === 'main' ? min : 0, clock, random },
       idleTimeout: () => tuning().idleTimeout,
+      patience: () => tuning().callTimeout,
       server: this.name,
       start: async (instance, givenUp) => {
         const leave = await this.#shared.starts.enter(givenUp)
         began.set(instance, clock.now())
         try {
           if (givenUp.reason !== undefined) throw new McpxError('CANCELLED', givenUp.reason)
-          const connecting = this.#connect(name)
+          const connecting = this.#connect(name, instance.need)
           connecting.connected.finally(leave).catch(() => {})
           return connecting
         } catch (error) {
@@ -281,10 +289,11 @@ export class Upstream {
     })
   }
 
-  #connect(lane: LaneName): Connecting {
+  #connect(lane: LaneName, need: Need): Connecting {
     const { spec } = this
     if (spec.target instanceof McpxError) throw spec.target
-    const { clock, log, identity, nextId, eras } = this.#shared
+    const { clock, log, nextId, eras } = this.#shared
+    const identity = { ...this.#shared.identity, capabilities: need.declared.capabilities }
     const dialer = this.#shared.dialer.named(spec.name)
     const memory = { eras, now: clock.now(), eraMaxAge: this.#shared.eraMaxAge() }
     const { target } = spec
@@ -292,6 +301,9 @@ export class Upstream {
     return connect({
       ...{ target, dialer, clock, log, identity, nextId, callTimeout, callTimeoutMax },
       plan: planStart(spec, lane, memory),
+      onStrayInquiry: (inquiry) => this.#answerStray(inquiry, need),
+      onSighting: (sighting, where) => this.#asks.learn(sighting, where),
+      asksAside: () => this.#asks.aside,
       onClosed: (reason, connection) => {
         const text = `Server "${spec.name}" ${describeClose(reason)}.${stderrOf(reason)}`
         const error = new McpxError('UPSTREAM_CLOSED', text, { data: { reason } })

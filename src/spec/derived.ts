@@ -1,6 +1,7 @@
 import type { Era, MethodFacts, RevisionFacts } from './facts.ts'
 import { FEATURES } from './features.ts'
 import type { FeatureFacts, FeatureName, Place } from './features.ts'
+import { QUESTIONS } from './questions.ts'
 import { REVISIONS } from './table.ts'
 import type { RevisionId } from './table.ts'
 
@@ -45,6 +46,11 @@ export function hasFeature(id: RevisionId, name: FeatureName): boolean {
   return entryOf(id).features.has(name)
 }
 
+/** Whether a server may ask this of a client of that revision, by a request or in a result. */
+export function canAsk(id: RevisionId, method: string): boolean {
+  return entryOf(id).questions.has(method)
+}
+
 /** The members that a place holds in other revisions, not in this one, and that are left out for its callers. */
 export function fieldsAbsent(id: RevisionId, place: Place): readonly string[] {
   return entryOf(id).absent.get(place) ?? NONE
@@ -54,6 +60,7 @@ interface Entry {
   readonly facts: RevisionFacts
   readonly methods: ReadonlyMap<string, MethodFacts>
   readonly features: ReadonlySet<string>
+  readonly questions: ReadonlySet<string>
   readonly absent: ReadonlyMap<Place, readonly string[]>
 }
 
@@ -86,7 +93,9 @@ function makeEntry(facts: RevisionFacts): Entry {
     if (row.fallback !== 'removed' && row.fallback !== 'in-initialize') continue
     for (const place of row.at) absent.set(place, [...(absent.get(place) ?? []), row.field])
   }
-  return { facts, methods: new Map(Object.entries(facts.methods)), features, absent }
+  const asked = Object.entries(QUESTIONS).filter(([, { since }]) => since <= facts.id)
+  const questions = new Set(asked.map(([method]) => method))
+  return { facts, methods: new Map(Object.entries(facts.methods)), features, questions, absent }
 }
 
 function idsOf(era: Era): RevisionId[] {

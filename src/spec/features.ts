@@ -24,6 +24,13 @@ export type Place =
   | 'implementation'
   | 'error'
   | 'question'
+  | 'requestedSchema'
+  /** A text or number of a requested schema; what is yes or no has had its default from the start. */
+  | 'formField'
+  | 'samplingMessage'
+  /** What a client declares for sampling. */
+  | 'samplingCapability'
+  | 'root'
 
 /** What stands in the feature's place for a caller whose revision lacks it. */
 export type Fallback =
@@ -39,6 +46,10 @@ export type Fallback =
   | 'object-root'
   /** The code that the revision has for it. */
   | 'other-code'
+  /** An enumeration whose titles stand in `enumNames`. */
+  | 'enum-names'
+  /** What clients need not declare, because all of them had it. */
+  | 'implied'
   /** The question cannot be put. */
   | 'refused'
 
@@ -75,7 +86,7 @@ export const FEATURES = {
   lastModified: { at: ['annotations'], field: 'lastModified', since: '2025-06-18', fallback: 'removed' },
   contentMeta: { at: ['block', 'contents'], field: '_meta', since: '2025-06-18', fallback: 'removed' },
   listedMeta: {
-    at: ['tool', 'prompt', 'resource', 'resourceTemplate'],
+    at: ['tool', 'prompt', 'resource', 'resourceTemplate', 'root'],
     field: '_meta',
     since: '2025-06-18',
     fallback: 'removed',
@@ -130,7 +141,31 @@ export const FEATURES = {
     until: '2025-11-25',
     fallback: 'removed',
   },
-  samplingTools: { at: ['question'], field: 'tools', since: '2025-11-25', fallback: 'refused' },
+  /** Before it, every elicitation is a form. */
+  elicitationMode: { at: ['question'], field: 'mode', since: '2025-11-25', fallback: 'removed' },
+  schemaDialect: { at: ['requestedSchema'], field: '$schema', since: '2025-11-25', fallback: 'removed' },
+  formDefaults: { at: ['formField'], field: 'default', since: '2025-11-25', fallback: 'removed' },
+  titledEnums: { at: ['requestedSchema'], field: 'oneOf', since: '2025-11-25', fallback: 'enum-names' },
+  /** Arrays of an enumeration's values. */
+  multiSelect: { at: ['requestedSchema'], field: 'items', since: '2025-11-25', fallback: 'refused' },
+  samplingTools: {
+    at: ['question', 'samplingCapability'],
+    field: 'tools',
+    since: '2025-11-25',
+    fallback: 'refused',
+  },
+  samplingContext: { at: ['samplingCapability'], field: 'context', since: '2025-11-25', fallback: 'implied' },
+  /** Several blocks in one message, and those of tools among them. */
+  samplingBlocks: { at: ['question'], field: 'content', since: '2025-11-25', fallback: 'refused' },
+  samplingMessageMeta: { at: ['samplingMessage'], field: '_meta', since: '2025-11-25', fallback: 'removed' },
+  /** A question that is to be answered as a core task. */
+  taskQuestion: {
+    at: ['question'],
+    field: 'task',
+    since: '2025-11-25',
+    until: '2025-11-25',
+    fallback: 'removed',
+  },
 
   /** A `structuredContent` that is not an object. */
   structuredValue: { at: ['toolResult'], field: 'structuredContent', since: '2026-07-28', fallback: 'text' },

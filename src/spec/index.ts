@@ -1,6 +1,7 @@
 // What the specification says, revision by revision: literal tables, and look-ups that are derived from them.
 export { ASSUMED_REVISION } from './assumed.ts'
 export {
+  canAsk,
   eraOf,
   eraOfDate,
   fieldsAbsent,

@@ -1,6 +1,6 @@
 // The contract between those who serve clients (endpoint) and those who answer them (gateway).
 import type { Cancellation, JsonObject } from '../base/index.ts'
-import type { RevisionId } from '../spec/index.ts'
+import type { RevisionFacts, RevisionId } from '../spec/index.ts'
 import type { Answer } from './message.ts'
 import type { Question } from './question.ts'
 
@@ -31,6 +31,8 @@ export interface Call {
   readonly wantsProgress: boolean
   /** Sends the caller a notification that belongs to this call, params in the newest shape. */
   notify(method: string, params: JsonObject): void
+  /** How the caller is asked: by requests on `ask`, or by a result that requires input. */
+  readonly asked: RevisionFacts['asks']
   /** Absent where the caller is asked by the results of its calls, or has no connection that could carry a question. */
   readonly ask?: Ask | undefined
 }

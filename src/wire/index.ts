@@ -1,5 +1,6 @@
 // JSON-RPC messages, their framing, their headers, their spelling in each revision, and the contracts that carry them.
 export type { Ask, Call, Caller, CallHandler, Remark } from './call.ts'
+export { answerable, capabilityFor, whyNot } from './client-capabilities.ts'
 export type {
   Channel,
   ChannelListener,
@@ -16,6 +17,8 @@ export type { Envelope } from './envelope.ts'
 export { decodeHeaderValue, encodeHeaderValue } from './header-codec.ts'
 export { lowerError, raiseError } from './error-shape.ts'
 export { lower, lowerCapabilities, lowerImplementation, lowerNotification } from './lower.ts'
+export { lowerQuestion, lowerReply } from './lower-question.ts'
+export type { QuestionTarget } from './lower-question.ts'
 export { answerOf, shapeOf } from './message.ts'
 export type {
   Answer,
@@ -34,6 +37,9 @@ export type { LineFramer, LineSink, OversizeLine } from './ndjson.ts'
 export { answeredBy } from './oversize.ts'
 export { paramHeaderFault, paramHeadersOf, readParamHeaders } from './param-headers.ts'
 export type { ParamHeader, ParamHeaders } from './param-headers.ts'
-export type { Question } from './question.ts'
+export { isQuestion, readInputRequired } from './question.ts'
+export type { InputRequired, Question } from './question.ts'
+export { raiseQuestion, raiseReply } from './raise-question.ts'
 export { raise } from './raise.ts'
+export type { Sealer } from './sealer.ts'
 export { formatComment, formatSse } from './sse.ts'

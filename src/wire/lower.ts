@@ -83,7 +83,8 @@ function lowerContent(result: JsonObject, facts: MethodFacts, spelling: Spelling
   }
 }
 
-function lowerTool(tool: JsonObject, spelling: Spelling): JsonObject {
+/** A tool, as a server lists it or as it is offered to a model. */
+export function lowerTool(tool: JsonObject, spelling: Spelling): JsonObject {
   const known = without(tool, spelling.absent.tool)
   return spelling.anySchema ? known : withObjectSchemas(known)
 }
@@ -96,7 +97,7 @@ function lowerPrompt(prompt: JsonObject, spelling: Spelling): JsonObject {
 }
 
 /** Structured content that the revision cannot carry moves into a text block, unless a text block says the same already. */
-function lowerStructured(result: JsonObject, spelling: Spelling): JsonObject {
+export function lowerStructured(result: JsonObject, spelling: Spelling): JsonObject {
   if (spelling.structured === 'any' || !Object.hasOwn(result, 'structuredContent')) return result
   const { structuredContent: value, ...rest } = result
   if (value === undefined) return rest

@@ -16,7 +16,10 @@ export interface Spelling {
   readonly anyBlock: boolean
 }
 
-type DroppingPlace = Exclude<Place, 'toolSchema' | 'toolResult' | 'blockType' | 'error' | 'question'>
+type DroppingPlace = Exclude<
+  Place,
+  'toolSchema' | 'toolResult' | 'blockType' | 'error' | 'question' | 'requestedSchema' | 'samplingCapability'
+>
 
 export function spellingOf(id: RevisionId): Spelling {
   const spelling = SPELLINGS.get(id)
@@ -45,6 +48,9 @@ function spell(id: RevisionId): Spelling {
     annotations: at('annotations'),
     serverCapabilities: at('serverCapabilities'),
     implementation: at('implementation'),
+    formField: at('formField'),
+    samplingMessage: at('samplingMessage'),
+    root: at('root'),
   } satisfies Record<DroppingPlace, readonly string[]>
   const audio = hasFeature(id, 'audio')
   const resourceLinks = hasFeature(id, 'resourceLink')

@@ -22,6 +22,7 @@ test('what fails after the body was read is answered with 500', async () => {
         throw new Error('no key')
       },
       open: () => undefined,
+      digest: () => '',
     },
   })
   const server = createServer((request, response) => void endpoint.handle(request, response))

@@ -1,4 +1,5 @@
 // Legacy sessions from the outside: they outlive the process, their streams outlive a connection, and their ids cannot be made up.
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { expect, test } from 'vitest'
@@ -70,6 +71,28 @@ test('a client of SDK v1 goes on after a restart without noticing', async () => 
   await first.daemon.end('SIGTERM')
   const second = await startOn(workspace, new URL(first.url).port)
   expect((await call()).content).toEqual([{ type: 'text', text: 'hi' }])
+  await client.close()
+  await second.daemon.end('SIGTERM')
+})
+
+test('a client of SDK v2 in its legacy mode goes on after a restart without noticing', async () => {
+  await using workspace = await openWorkspace(config)
+  const first = await startOn(workspace)
+  const client = new ClientV2({ name: 'new', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  const transport = new HttpV2(new URL(first.url))
+  await client.connect(transport)
+  expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25')
+  const { sessionId } = transport
+  expect(sessionId).toBeDefined()
+  const call = () => client.callTool({ name: 'echo', arguments: { message: 'hi' } })
+  expect((await call()).content).toEqual([{ type: 'text', text: 'hi' }])
+  await first.daemon.end('SIGTERM')
+  const second = await startOn(workspace, new URL(first.url).port)
+  expect((await call()).content).toEqual([{ type: 'text', text: 'hi' }])
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo')
+  // A client that was closed in between has no transport any more.
+  expect(client.transport).toBe(transport)
+  expect(transport.sessionId).toBe(sessionId)
   await client.close()
   await second.daemon.end('SIGTERM')
 })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { SILENT } from '../../src/base/index.ts'
+import { createSealer } from '../../src/endpoint/index.ts'
 import { createGateway } from '../../src/gateway/index.ts'
+import type { GatewayOptions } from '../../src/gateway/gateway.ts'
 import type { Naming } from '../../src/gateway/names.ts'
 import { memoryOnly, Pool } from '../../src/pool/index.ts'
 import type { ServerSpec } from '../../src/pool/index.ts'
@@ -31,7 +33,19 @@ function gatewayOf(
   const servers = Object.entries(prefixes).map(
     ([name, prefix]) => [name, { prefix, filter: { include: undefined, exclude: undefined } }] as const,
   )
-  return createGateway({ ...io, pool, servers: new Map(servers), naming, patience: () => 0 })
+  return createGateway({
+    ...io,
+    pool,
+    servers: new Map(servers),
+    naming,
+    patience: () => 0,
+    questions: QUESTIONS,
+  })
+}
+
+const QUESTIONS: GatewayOptions['questions'] = {
+  ...{ sealer: createSealer(), newId: () => 'id', operator: 'local', inbox: () => 'off' },
+  ...{ ttl: () => 1, stateTtl: () => 1, rounds: () => 1, maxParked: () => 1, maxParkedAll: () => 1 },
 }
 
 /** A server that is never started. */

@@ -63,6 +63,9 @@ function setup(
     onClosed: (reason) => closed.push(reason),
     onNotification: (notification) => notified.push(notification),
     onStray: (response) => strays.push(response),
+    onStrayInquiry: async () => ({ error: { code: -32601, message: 'Method not found' } }),
+    onSighting: () => {},
+    asksAside: () => false,
   })
   current = connection
   return { connection, line, clock, closed, notified, strays }
@@ -253,7 +256,7 @@ test('a ping of the server is answered, everything else is refused', async () =>
   await settled()
   expect(sentMessages(line)).toEqual([
     { jsonrpc: '2.0', id: 0, result: {} },
-    { jsonrpc: '2.0', id: 'q', error: { code: -32601, message: 'Method not found: sampling/createMessage' } },
+    { jsonrpc: '2.0', id: 'q', error: { code: -32601, message: 'Method not found' } },
   ])
 })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  canAsk,
   ERRORS,
   eraOf,
   eraOfDate,
@@ -208,7 +209,16 @@ test('each feature in the revisions that have it', () => {
     'execution',
     'coreTasks',
     'elicitationId',
+    'taskQuestion',
   ])
+})
+
+test('what a client can be asked, by requests or in results', () => {
+  const since = (method: string): string[] => REVISIONS.map(({ id }) => id).filter((id) => canAsk(id, method))
+  expect(since('roots/list')).toHaveLength(5)
+  expect(since('sampling/createMessage')).toHaveLength(5)
+  expect(since('elicitation/create')).toEqual(['2025-06-18', '2025-11-25', '2026-07-28'])
+  expect(since('tools/call')).toEqual([])
 })
 
 test('the members that each revision lacks', () => {

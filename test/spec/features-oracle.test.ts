@@ -24,6 +24,10 @@ const PUBLISHED_AT: Partial<Record<Place, readonly string[]>> = {
   annotations: ['Resource.annotations', 'TextContent.annotations', 'AudioContent.annotations'],
   serverCapabilities: ['ServerCapabilities'],
   implementation: ['Implementation'],
+  formField: ['StringSchema', 'NumberSchema'],
+  samplingMessage: ['SamplingMessage'],
+  samplingCapability: ['ClientCapabilities.sampling'],
+  root: ['Root'],
 }
 
 /** Rows that no list of members can show. */
@@ -35,7 +39,13 @@ const NOT_MEMBERS: Readonly<Record<string, string>> = {
   resourceNotFound: 'a code, checked with the error codes',
   urlElicitation: 'a mode of a question, checked by its definition',
   elicitationId: 'a member of a question, checked by its definition',
+  elicitationMode: 'a member of a question, checked by its definition',
+  schemaDialect: 'a member of a schema that is published in line',
+  titledEnums: 'a kind of field, checked by its definition',
+  multiSelect: 'a kind of field, checked by its definition',
   samplingTools: 'a member of a question, checked by its definition',
+  samplingBlocks: 'what may stand in a member',
+  taskQuestion: 'a member of a question, checked by its definition',
 }
 
 /** Members that every result has, and that rows name once for all places. */
@@ -77,6 +87,7 @@ check.each(REVISIONS.map(({ id }) => id))('%s: rows that are not members', (id) 
   const definitions = definitionsOf(schemaOf(id))
   const structured = definitions['CallToolResult']?.properties?.['structuredContent']
   const output = definitions['Tool']?.properties?.['outputSchema']
+  const blocks = definitions['SamplingMessage']?.properties?.['content']?.anyOf
   expect({
     audio: 'AudioContent' in definitions,
     resourceLink: 'ResourceLink' in definitions,
@@ -84,7 +95,13 @@ check.each(REVISIONS.map(({ id }) => id))('%s: rows that are not members', (id) 
     jsonSchema: output !== undefined && output.properties?.['type'] === undefined,
     urlElicitation: 'ElicitRequestURLParams' in definitions,
     elicitationId: membersAt(id, 'ElicitRequestURLParams')?.includes('elicitationId') === true,
+    elicitationMode: membersAt(id, 'ElicitRequestFormParams')?.includes('mode') === true,
+    schemaDialect: membersAt(id, 'ElicitRequestFormParams.requestedSchema')?.includes('$schema') === true,
+    titledEnums: 'TitledSingleSelectEnumSchema' in definitions,
+    multiSelect: 'UntitledMultiSelectEnumSchema' in definitions,
     samplingTools: membersAt(id, 'CreateMessageRequest.params')?.includes('tools') === true,
+    samplingBlocks: Array.isArray(blocks) && blocks.some((kind: Published) => kind['type'] === 'array'),
+    taskQuestion: membersAt(id, 'ElicitRequestFormParams')?.includes('task') === true,
   }).toEqual(
     Object.fromEntries(
       Object.keys(NOT_MEMBERS)

@@ -1,20 +1,17 @@
 // What holds of every result: nothing is changed in place, nothing is lost that both revisions have, and what comes out is valid
 // by the official schema of the revision that it is spelled for.
-import { Ajv } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isObject } from '../../src/base/index.ts'
 import type { JsonObject } from '../../src/base/index.ts'
 import { REVISIONS } from '../../src/spec/index.ts'
-import type { RevisionId } from '../../src/spec/index.ts'
 import { lower } from '../../src/wire/lower.ts'
 import { raise } from '../../src/wire/raise.ts'
 import { definitionsOf, resolved, schemaOf, WITHOUT_SCHEMAS } from '../spec/published.ts'
 import type { Published } from '../spec/published.ts'
 import { RESULTS, samples } from './arbitrary-results.ts'
 import { frozen } from './frozen.ts'
+import { validatorOf } from './validator.ts'
 
 const IDS = REVISIONS.map(({ id }) => id)
 const LEGACY = IDS.filter((id) => id !== '2026-07-28')
@@ -92,30 +89,6 @@ const validateNewest = WITHOUT_SCHEMAS === undefined ? validatorOf('2026-07-28')
 
 function definitionOf(method: string): string {
   return RESULTS[method]?.definition ?? ''
-}
-
-/** Says what is wrong with a value, or '' where it is valid. Definitions with members allow no others, unlike as published. */
-function validatorOf(id: RevisionId): (definition: string, value: unknown) => string {
-  const schema = structuredClone(schemaOf(id))
-  const definitions = definitionsOf(schema) as Record<string, Record<string, unknown>>
-  for (const definition of Object.values(definitions)) {
-    if ('properties' in definition && !('additionalProperties' in definition))
-      definition['additionalProperties'] = false
-  }
-  // Any key may stand in a `_meta`; the definition names only those of the protocol.
-  for (const [name, definition] of Object.entries(definitions)) {
-    if (name.endsWith('MetaObject')) delete definition['additionalProperties']
-  }
-  const options = { strict: false, allErrors: true }
-  const ajv = '$defs' in schema ? new Ajv2020(options) : new Ajv(options)
-  addFormats.default(ajv)
-  ajv.addSchema(schema, 'spec')
-  const place = '$defs' in schema ? '$defs' : 'definitions'
-  return (definition, value) => {
-    const validate = ajv.getSchema(`spec#/${place}/${definition}`)
-    if (validate === undefined) return `no definition ${definition} in ${id}`
-    return validate(value) === true ? '' : ajv.errorsText(validate.errors)
-  }
 }
 
 /** The paths of what the first value has and the second has not. Undefined stands for what is not to be looked for. */

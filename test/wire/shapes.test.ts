@@ -279,7 +279,16 @@ const ELSEWHERE: readonly FeatureName[] = [
   'resourceNotFound',
   'urlElicitation',
   'elicitationId',
+  'elicitationMode',
+  'schemaDialect',
+  'formDefaults',
+  'titledEnums',
+  'multiSelect',
   'samplingTools',
+  'samplingContext',
+  'samplingBlocks',
+  'samplingMessageMeta',
+  'taskQuestion',
 ]
 
 test('each feature has a row', () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { createSettings } from '../../config/index.ts'
-import type { ServerDefinition } from '../../config/index.ts'
+import { createSettings, SETTING_PATHS, shownValue } from '../../config/index.ts'
+import type { ConfigFile, ServerDefinition } from '../../config/index.ts'
 import { readConfig } from '../config-source.ts'
 import { print, printJson, table } from '../output.ts'
 import { preferenceSource } from './preference-source.ts'
@@ -23,7 +23,12 @@ export function addConfig(program: Command): void {
         ...placeOf(definition),
       }))
       if (options.json === true)
-        return printJson({ path: config.path, servers, settings: config.settings, ignored: config.ignored })
+        return printJson({
+          path: config.path,
+          servers,
+          settings: shownSettings(config),
+          ignored: config.ignored,
+        })
       print(`${config.path}\n`)
       const rows = servers.map(({ name, disabled, protocol, protocolSource, where }) => [
         disabled ? `${name} (disabled)` : name,
@@ -33,6 +38,11 @@ export function addConfig(program: Command): void {
       ])
       print(table([['SERVER', 'PROTOCOL', 'SET BY', 'WHERE'], ...rows]))
     })
+}
+
+function shownSettings({ settings }: ConfigFile): Record<string, unknown> {
+  const given = SETTING_PATHS.filter((path) => settings[path] !== undefined)
+  return Object.fromEntries(given.map((path) => [path, shownValue(path, settings[path])]))
 }
 
 function placeOf({ process: place }: ServerDefinition): {

@@ -1,21 +1,21 @@
 // Questions to a running daemon's REST interface.
-import { isObject, McpxError } from '../../base/index.ts'
+import { FAILURES, isObject, McpxError } from '../../base/index.ts'
+import type { FailureCode } from '../../base/index.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
 
-/** Asks the daemon. Throws its problem document as an McpxError, or `STOPPING` where it does not answer. */
+/** Asks the daemon, as the principal of the key in `MCPX_KEY` if there is one. Throws its problem document as an McpxError, or `STOPPING` where it does not answer. */
 export async function ask<T>(
   daemon: DaemonRecord,
   path: string,
   init: { method?: string; body?: unknown } = {},
 ): Promise<T> {
   const { method = 'GET', body } = init
+  const headers = { ...credential(), ...(body !== undefined && { 'content-type': 'application/json' }) }
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) }
   let response: Response
   try {
-    const json =
-      body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-    response = await fetch(`${daemon.url}${path}`, { method, ...json, signal: AbortSignal.timeout(10_000) })
+    const signal = AbortSignal.timeout(10_000)
+    response = await fetch(`${daemon.url}${path}`, { method, headers, ...sent, signal })
   } catch (error) {
     throw new McpxError(
       'STOPPING',
@@ -25,9 +25,22 @@ export async function ask<T>(
   }
   const value: unknown = await response.json()
   if (response.ok) return value as T
-  const detail = isObject(value) ? value['detail'] : undefined
+  const { code, detail } = isObject(value) ? value : {}
   throw new McpxError(
-    response.status === 404 ? 'SETTING_UNKNOWN' : 'CONFIG_INVALID',
-    typeof detail === 'string' ? detail : `HTTP ${response.status}`,
+    isFailureCode(code) ? code : 'INTERNAL',
+    typeof detail === 'string' ? detail : `The daemon answered ${path} with HTTP ${response.status}.`,
   )
+}
+
+function credential(): { authorization?: string } {
+  const key = process.env['MCPX_KEY']
+  if (key === undefined || key === '') return {}
+  // The key itself is not for a terminal's history.
+  if (!/^[\w.~+/-]+=*$/.test(key))
+    throw new McpxError('KEY_UNKNOWN', 'MCPX_KEY holds no key: mcpx keys add prints one, without spaces.')
+  return { authorization: `Bearer ${key}` }
+}
+
+function isFailureCode(code: unknown): code is FailureCode {
+  return typeof code === 'string' && Object.hasOwn(FAILURES, code)
 }

@@ -3,7 +3,7 @@ import { asMcpxError } from '../../base/index.ts'
 import { EraWatch, EventLog, listen, listenSocket, reportServers, unknownServer } from '../../http/index.ts'
 import type { Listener, ServerReport, SocketListener } from '../../http/index.ts'
 import type { PoolEvent } from '../../pool/index.ts'
-import { LOCAL_USER } from '../../endpoint/index.ts'
+import { LOCAL_CALLER } from '../../endpoint/index.ts'
 import { systemClock } from '../../transport/index.ts'
 import { findDaemon, leaveRecord, socketPath } from '../daemon-record.ts'
 import { print, styled, table } from '../output.ts'
@@ -38,7 +38,7 @@ export function addDaemon(program: Command): void {
 }
 
 async function run(runtime: Runtime, json: boolean): Promise<void> {
-  const { gateway, settings, log, pool, sealer } = runtime
+  const { gateway, settings, log, pool, sealer, principals } = runtime
   const told = new Promise<string>(onStopSignal)
   const events = new EventLog()
   pool.onEvent((event) => publish(events, event))
@@ -54,7 +54,7 @@ async function run(runtime: Runtime, json: boolean): Promise<void> {
     preferenceSource: (server) => preferenceSource(runtime, server),
     version: VERSION,
     clock: systemClock,
-    ...{ gateway, log, settings, events, sealer, watch },
+    ...{ gateway, log, settings, events, sealer, principals, watch },
   })
   const opened: Opened = { listener }
   try {
@@ -124,7 +124,7 @@ function announce({ gateway, config, pool }: Runtime, url: string, json: boolean
   const warm = Promise.all(
     gateway.members.map((member) =>
       member
-        .lists(LOCAL_USER)
+        .lists(LOCAL_CALLER)
         .get('tools')
         .catch(() => undefined),
     ),

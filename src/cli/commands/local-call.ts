@@ -17,6 +17,7 @@ export function localCall(method: string, params: JsonObject): Call {
       session: undefined,
     },
     cancellation: new Cancellation(),
+    asked: 'by-result',
     wantsProgress: false,
     notify() {},
   }

@@ -3,6 +3,7 @@ import { asMcpxError, McpxError, SILENT } from '../../base/index.ts'
 import { connect } from '../../pool/index.ts'
 import type { Connection, ProbeFrame } from '../../pool/index.ts'
 import { parseDuration } from '../../config/index.ts'
+import { ERRORS } from '../../spec/index.ts'
 import { createDialer, systemClock } from '../../transport/index.ts'
 import type { Target } from '../../wire/index.ts'
 import { print, printJson, styled, table } from '../output.ts'
@@ -71,6 +72,11 @@ async function probe(target: Target, options: ProbeOptions): Promise<Outcome> {
     onClosed() {},
     onNotification() {},
     onCorrected() {},
+    onSighting() {},
+    asksAside: () => false,
+    onStrayInquiry: async () => ({
+      error: { code: ERRORS.methodNotFound, message: 'a probe answers no questions' },
+    }),
   })
   const unheard = onStopSignal(() => connecting.giveUp('interrupted'))
   try {

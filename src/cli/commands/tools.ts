@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { asMcpxError, isObject } from '../../base/index.ts'
-import { LOCAL_USER } from '../../endpoint/index.ts'
+import { LOCAL_CALLER } from '../../endpoint/index.ts'
 import type { Member } from '../../gateway/index.ts'
 import { unknownServer } from '../../http/index.ts'
 import { print, printJson, styled, table } from '../output.ts'
@@ -36,7 +36,7 @@ async function listTools({ gateway }: Runtime, only: string | undefined): Promis
 
 async function toolsOf(member: Member): Promise<ServerTools> {
   try {
-    const { items } = await member.lists(LOCAL_USER).get('tools')
+    const { items } = await member.lists(LOCAL_CALLER).get('tools')
     const tools = items.filter((tool) => member.allows(String(tool['name'])))
     return { server: member.name, tools, error: null }
   } catch (error) {
