@@ -26,7 +26,7 @@ export function judge(cell, checks, control) {
   const excepted = []
   let passed = 0
   for (const key of new Set([...wanted.keys(), ...had.keys()])) {
-    const found = compare(had.get(key) ?? [], wanted.get(key) ?? [])
+    const found = compare(had.get(key) ?? [], wanted.get(key) ?? [], cell)
     passed += found.passed
     const excuse = exceptions.find(({ check }) => found.failures.some(({ id }) => id === check))
     ;(excuse === undefined ? failures : excepted).push(...found.failures)
@@ -40,9 +40,9 @@ export function judge(cell, checks, control) {
 /**
  * The checks of one scenario and id. One that passes must pass as often as the control's and show the same answer:
  * several pass on anything that looks like one.
- * @param {Check[]} had @param {Check[]} wanted @returns {{ passed: number, failures: Failure[] }}
+ * @param {Check[]} had @param {Check[]} wanted @param {Cell} cell @returns {{ passed: number, failures: Failure[] }}
  */
-function compare(had, wanted) {
+function compare(had, wanted, cell) {
   /** @type {Failure[]} */
   const failures = []
   for (const check of had) {
@@ -59,7 +59,7 @@ function compare(had, wanted) {
   let passed = 0
   for (const [i, check] of passes.entries()) {
     const control = passesWanted[i]
-    if (control === undefined || isDeepStrictEqual(answerOf(check), answerOf(control))) passed++
+    if (control === undefined || isDeepStrictEqual(answerOf(check, cell), answerOf(control, cell))) passed++
     else failures.push(failure(check, `passes, but answers otherwise: ${difference(check, control)}`))
   }
   return { passed, failures }
@@ -79,14 +79,16 @@ const ANSWERS = [
   'progressNotifications',
   'logs',
 ]
+/** How a server names itself and what it offers, and whether it refuses what is malformed or asks again, is the business of each. */
+const OF_EACH = new Set(['sep-2575-server-implements-discover', 'sep-2322-error-on-protocol-error'])
 /** Members that each hop sets for itself. */
 const OF_HOP = new Set(['_meta', 'requestState', 'ttlMs', 'cacheScope'])
 
-/** @param {Check} check */
-function answerOf({ id, details }) {
-  // How a server names itself and what it offers is the business of each.
-  if (details === undefined || id === 'sep-2575-server-implements-discover') return undefined
-  return ANSWERS.map((name) => withoutHop(details[name]))
+/** @param {Check} check @param {Cell} cell */
+function answerOf({ id, details }, cell) {
+  if (details === undefined || OF_EACH.has(id)) return undefined
+  const answers = ANSWERS.map((name) => withoutHop(details[name]))
+  return cell.era === 'legacy' ? answers.map(withoutKeys) : answers
 }
 
 /** Lists of names lose their order, which is each hop's own. @param {unknown} value @returns {unknown} */
@@ -96,6 +98,13 @@ function withoutHop(value) {
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).filter(([name]) => !OF_HOP.has(name))
   return Object.fromEntries(members.map(([name, member]) => [name, withoutHop(member)]))
+}
+
+/** A question that a legacy server pushed has no key, so that whoever carries it makes one. @param {unknown} value */
+function withoutKeys(value) {
+  if (typeof value !== 'object' || value === null || !('inputRequests' in value)) return value
+  const questions = Object.values(value.inputRequests ?? {}).map((question) => JSON.stringify(question))
+  return { ...value, inputRequests: questions.toSorted() }
 }
 
 /** @param {Check} check @param {Check} control */

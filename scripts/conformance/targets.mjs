@@ -25,8 +25,9 @@ export async function startMcpx({ era, transport }, folder) {
       : { command: process.execPath, args: [FIXTURE, '--era', era] }
   await mkdir(folder, { recursive: true })
   const config = join(folder, 'mcpx.json')
-  // The suite calls tools by the fixture's own names.
-  await writeFile(config, JSON.stringify({ mcpServers: { everything: server }, naming: 'none' }))
+  // The suite calls tools by the fixture's own names, and asks for roots, which no server that is shared by all gets to know.
+  const everything = { ...server, scope: 'principal' }
+  await writeFile(config, JSON.stringify({ mcpServers: { everything }, naming: 'none' }))
   const { line } = await start([MCPX, 'daemon', '--config', config, '--port', '0', '--json'], {
     MCPX_STATE_DIR: join(folder, 'state'),
   })

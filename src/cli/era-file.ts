@@ -28,14 +28,17 @@ export function openEraFile(path: string, io: { readonly clock: Clock; readonly 
   function change(digest: string, record: EraRecord | undefined): void {
     apply(records, digest, record)
     changes.set(digest, record)
-    writing ??= write().finally(() => {
-      writing = undefined
-    })
+    writing ??= write()
   }
 
   async function write(): Promise<void> {
     // Servers that start together are written together.
     await Promise.resolve()
+    await writeAll()
+  }
+
+  /** Ends in the same turn in which it sees that nothing is left, so that no change falls between two writers. */
+  async function writeAll(): Promise<void> {
     while (changes.size > 0) {
       const mine = changes
       changes = new Map()
@@ -50,9 +53,10 @@ export function openEraFile(path: string, io: { readonly clock: Clock; readonly 
         warned = true
         // They go with the next change; what changed since is newer.
         changes = new Map([...mine, ...changes])
-        return
+        break
       }
     }
+    writing = undefined
   }
 
   function merge(mine: ReadonlyMap<string, EraRecord | undefined>): Promise<void> {

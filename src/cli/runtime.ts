@@ -21,7 +21,7 @@ import { openEraFile } from './era-file.ts'
 import { keysPath } from './keys-file.ts'
 import { stateDir } from './paths.ts'
 import { createPrincipals } from './principals.ts'
-import { stateKey } from './state-key.ts'
+import { stateKeys } from './state-key.ts'
 import { VERSION } from './version.ts'
 
 export interface RuntimeOptions {
@@ -81,7 +81,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   )
   logEvents(pool, log)
-  const sealer = createSealer([stateKey(stateDir(env))])
+  const sealer = createSealer(stateKeys(stateDir(env), settings.get('state.key')))
   const gateway = createGateway({
     pool,
     servers: new Map(

@@ -134,9 +134,10 @@ export class Inquiries {
 
   close(): void {
     this.#slot.clear(new McpxError('UPSTREAM_CLOSED', 'The connection closed'))
-    for (const id of this.#calls.keys()) this.end(id)
-    for (const { cancellation } of this.#open.values()) cancellation.cancel('the connection closed')
+    const open = [...this.#open.values()]
     this.#open.clear()
+    for (const { cancellation } of open) cancellation.cancel('the connection closed')
+    for (const id of this.#calls.keys()) this.end(id)
   }
 
   /**

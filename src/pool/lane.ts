@@ -218,7 +218,7 @@ export class Lane {
       forget = cancellation?.onCancel((reason) =>
         giveUp(new McpxError('CANCELLED', `Cancelled while waiting for server "${server}": ${reason}`)),
       )
-      this.#claim()
+      this.#claim(need)
       this.#evict()
     })
   }
@@ -236,29 +236,28 @@ export class Lane {
         this.#stopped === undefined
           ? (this.#find(waiter.need) ?? (full ? undefined : this.#startFor(waiter.need)))
           : this.#stopping(this.#stopped)
-      full ||= place === undefined
-      if (place === undefined) continue
+      if (place === undefined) {
+        full = true
+        // Before the next in line is looked at, who may share what this one waits for.
+        this.#claim(waiter.need)
+        continue
+      }
       this.#waiters.delete(waiter)
       if (place instanceof McpxError) waiter.refuse(place)
       else waiter.take(place)
     }
-    this.#claim()
     this.#evict()
   }
 
   /**
-   * Keeps an instance free of new calls for each who waits, in the line's order, so that steady traffic of one caller cannot
-   * keep another out for ever.
+   * Keeps an instance free of new calls for one who waits, so that steady traffic of one caller cannot keep another out for
+   * ever: one of its own key, or else any. One is enough for all who may share it.
    */
-  #claim(): void {
-    const free = this.instances.filter(({ claim, state }) => claim === undefined && state === 'ready')
-    const claimed = new Set(this.instances.map(({ claim }) => claim))
-    for (const { need } of this.#waiters) {
-      if (claimed.has(need)) continue
-      const own = free.findIndex((instance) => instance.need.key === need.key)
-      const [instance] = free.splice(Math.max(0, own), 1)
-      if (instance === undefined) return
-      instance.claim = need
-    }
+  #claim(need: Need): void {
+    const all = this.instances
+    if (all.some(({ claim }) => claim?.key === need.key && claim.principal === need.principal)) return
+    const free = all.filter(({ claim, state }) => claim === undefined && state === 'ready')
+    const instance = free.find((candidate) => candidate.need.key === need.key) ?? free[0]
+    if (instance !== undefined) instance.claim = need
   }
 }

@@ -354,7 +354,8 @@ export function questionOf({ method, params }: RpcRequest, revision: RevisionId)
   const bare = enveloped(params, {
     ...{ revision, client: undefined, progressToken: undefined, logLevel: undefined },
   })
-  return raiseQuestion({ method, params: bare }, revision)
+  const said = bare !== undefined && Object.keys(bare).length > 0 ? bare : undefined
+  return raiseQuestion({ method, params: said }, revision)
 }
 
 function answersItself(server: AskingServer, question: Question): boolean {
