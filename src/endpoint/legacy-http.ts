@@ -7,7 +7,7 @@ import { AnswerStream } from './answer-stream.ts'
 import { callerOf, strangerOf } from './caller.ts'
 import type { Visit } from './caller.ts'
 import type { EndpointOptions, Outcome } from './contract.ts'
-import { agree, answerInitialize, answerLegacy, cancel, takeNotification } from './legacy.ts'
+import { agree, answerInitialize, answerLegacy, cancel, takeNotification, tune } from './legacy.ts'
 import type { LegacyExchange } from './legacy.ts'
 import { noteAnswer, noteMessage, noteServed } from './outcome.ts'
 import { refusal, unread } from './refusals.ts'
@@ -72,6 +72,8 @@ export class LegacyHttp {
     }
     if (session === undefined) return this.#stateless(message, visit)
     if (reply.outcome !== undefined) noteServed(reply.outcome, session)
+    // Who subscribes wants to hear of it, though the stream for that may be opened later.
+    if (message.method === METHOD.subscribe) this.#tune(session)
     const stream = new AnswerStream(session, reply)
     const exchange = exchangeOf(session, reply, stream)
     const answer = await this.#alive(reply, () => answerLegacy(message, exchange, this.#options))
@@ -134,6 +136,7 @@ export class LegacyHttp {
       return reply.end(unread(request, ERRORS.invalidRequest, message), 404)
     }
     if (typeof last !== 'string') session.streams.standalone(reply)
+    this.#tune(session)
     this.#keepAlive.add(reply)
     reply.onClose(() => this.#keepAlive.delete(reply))
   }
@@ -147,6 +150,11 @@ export class LegacyHttp {
 
   stop(reason: string): void {
     for (const session of this.sessions.live()) session.end(reason)
+  }
+
+  /** What is told while no stream is open is lost, as it is with any server. */
+  #tune(session: Session): void {
+    session.tune(() => tune(callerOf(session), (sent) => session.standing?.send(sent), this.#options))
   }
 
   async #initialize(message: RpcRequest, { reply, principal }: Visit): Promise<void> {

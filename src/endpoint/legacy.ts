@@ -4,7 +4,13 @@ import type { Cancellation, JsonObject } from '../base/index.ts'
 import { markerOf } from '../era/index.ts'
 import { ERRORS, eraOf, isRevisionId, LOG_LEVELS, METHOD, methodIn, newest } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
-import { lower, lowerCapabilities, lowerError, lowerImplementation } from '../wire/index.ts'
+import {
+  lower,
+  lowerCapabilities,
+  lowerError,
+  lowerImplementation,
+  lowerNotification,
+} from '../wire/index.ts'
 import type { Caller, Id, Question, RpcNotification, RpcRequest, RpcResponse } from '../wire/index.ts'
 import type { EndpointOptions } from './contract.ts'
 import { InboundCall, runCall } from './inbound-call.ts'
@@ -55,6 +61,18 @@ export async function answerInitialize(
     ...(instructions === undefined ? {} : { instructions }),
   }
   return { jsonrpc: '2.0', id: request.id, result }
+}
+
+/** Begins what a client is told outside of calls; the returned function ends it. */
+export function tune(
+  caller: Caller,
+  send: (notification: RpcNotification) => void,
+  { handler }: EndpointOptions,
+): (() => void) | undefined {
+  return handler.tune?.(caller, (method, params) => {
+    const spelled = lowerNotification(method, params, caller.revision)
+    send(spelled === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params: spelled })
+  })
 }
 
 /** Answers any other request of a session, or of none. Never rejects; undefined for a call that its client cancelled. */

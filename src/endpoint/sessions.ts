@@ -30,6 +30,7 @@ export class Session implements Agreement {
   #inFlight: Map<Id, InboundCall> | undefined
   #streams: Streams | undefined
   #questions: OpenQuestions | undefined
+  #untune: (() => void) | undefined
 
   constructor(id: string, agreed: Agreement, now: number) {
     this.id = id
@@ -62,7 +63,13 @@ export class Session implements Agreement {
     return this.#questions
   }
 
+  /** Begins what the client is told outside of calls, once. */
+  tune(begin: () => (() => void) | undefined): void {
+    this.#untune ??= begin()
+  }
+
   end(reason: string): void {
+    this.#untune?.()
     for (const call of this.#inFlight?.values() ?? []) call.cancellation.cancel(reason)
     this.questions.close(reason)
     this.#streams?.closeAll()

@@ -8,7 +8,7 @@ import type { Caller, Id, RpcMessage, RpcRequest, RpcResponse } from '../wire/in
 import type { EndpointOptions, Outcome } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
-import { agree, answerInitialize, answerLegacy, takeNotification } from './legacy.ts'
+import { agree, answerInitialize, answerLegacy, takeNotification, tune } from './legacy.ts'
 import type { Agreed, LegacyExchange } from './legacy.ts'
 import { answerModern } from './modern.ts'
 import { beginOutcome, endPipeOutcome, noteMessage, noteServed } from './outcome.ts'
@@ -41,6 +41,7 @@ class Pipe {
   readonly #questions = new OpenQuestions()
   #agreed: Agreed = { revision: ASSUMED_REVISION, clientInfo: undefined, capabilities: {} }
   #initializing: Promise<void> | undefined
+  #untune: (() => void) | undefined
 
   constructor(options: PipeOptions, output: Writable) {
     this.#options = options
@@ -66,6 +67,7 @@ class Pipe {
     })
     // Calls in flight can still be answered; what they ask cannot.
     this.#questions.close(CLOSED)
+    this.#untune?.()
     await this.#drain()
   }
 
@@ -179,7 +181,9 @@ class Pipe {
     if (outcome !== undefined) noteServed(outcome, this.#caller())
     const answer = answerInitialize(message, this.#caller(), this.#options)
     this.#initializing = answer.then(() => {})
-    return answer
+    const given = await answer
+    this.#untune ??= tune(this.#caller(), (sent) => this.#write(sent), this.#options)
+    return given
   }
 
   #caller(): Caller {

@@ -1,5 +1,14 @@
+import { METHOD } from '../spec/index.ts'
+
 /** The lists that a server can say have changed; templates change with the resources. */
 export type ChangedList = 'tools' | 'prompts' | 'resources'
+
+/** The filter's member for each list, and the notification that tells of it. */
+export const SUBSCRIBABLE = {
+  tools: { filter: 'toolsListChanged', method: METHOD.toolsChanged },
+  prompts: { filter: 'promptsListChanged', method: METHOD.promptsChanged },
+  resources: { filter: 'resourcesListChanged', method: METHOD.resourcesChanged },
+} as const satisfies Record<ChangedList, { filter: string; method: string }>
 
 /** Who wants to know when a server's lists change. */
 export class Changes {

@@ -3,9 +3,6 @@ import { McpxError } from '../base/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Pool } from '../pool/index.ts'
 import type { Sealer } from '../wire/index.ts'
-import { methodIn, newest } from '../spec/index.ts'
-import { LISTS } from './lists.ts'
-import type { ListKind } from './lists.ts'
 import { Inbox, Parking, Questions, States, Strays } from './questions/index.ts'
 import { Member } from './member.ts'
 import type { MemberOptions } from './member.ts'
@@ -63,12 +60,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const single = new Map(members.map((member) => [member.name, view([member])]))
   const byName = new Map(members.map((member) => [member.name, member]))
   pool.onEvent((event) => {
-    if (event.kind !== 'notification') return
     const member = byName.get(event.server)
-    const changed = changedLists(event.notification.method)
-    for (const kind of changed) for (const lists of member?.allLists() ?? []) lists.invalidate(kind)
-    const [first] = changed
-    if (first !== undefined) member?.changes.tell(LISTS[first].capability)
+    if (event.kind === 'start') member?.started(event.connection)
+    if (event.kind === 'stop') member?.stopped()
+    if (event.kind === 'notification')
+      member?.heard(event.notification.method, event.notification.params ?? {})
   })
   return {
     ...{ merged: view(members), only: (server) => single.get(server), members, inbox },
@@ -113,12 +109,4 @@ function refuseClash(members: readonly Member[]): void {
     }
     owners.set(prefix, name)
   }
-}
-
-/** The lists that a notification says have changed. */
-function changedLists(method: string): ListKind[] {
-  const declared = methodIn(newest(), method)?.capability
-  return (Object.keys(LISTS) as ListKind[]).filter(
-    (kind) => declared === `${LISTS[kind].capability}.listChanged`,
-  )
 }

@@ -3,40 +3,83 @@ import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { METHOD } from '../spec/index.ts'
 import type { Answer, Call } from '../wire/index.ts'
+import { SUBSCRIBABLE } from './changes.ts'
 import type { ChangedList } from './changes.ts'
 import type { Member } from './member.ts'
 
-/** The filter's member for each list, and the notification that tells of it. */
-const SUBSCRIBABLE = {
-  tools: { filter: 'toolsListChanged', method: METHOD.toolsChanged },
-  prompts: { filter: 'promptsListChanged', method: METHOD.promptsChanged },
-  resources: { filter: 'resourcesListChanged', method: METHOD.resourcesChanged },
-} as const satisfies Record<ChangedList, { filter: string; method: string }>
+/** What can be listened to, for one caller. */
+export interface Listenable {
+  readonly members: readonly Member[]
+  /** Resolves when it is known what the members tell of, or they have had their time. */
+  settled(): Promise<void>
+  /** Listens to a resource until the returned function is called. Rejects with an McpxError. */
+  subscribe(uri: string, listener: (params: JsonObject) => void): Promise<() => void>
+}
 
 const KINDS = Object.keys(SUBSCRIBABLE) as ChangedList[]
 
 /**
- * Acknowledges the part of the filter that some server announces, then tells of each change until the caller or mcpx ends the
+ * Acknowledges the part of the filter that some server tells of, then tells of each change until the caller or mcpx ends the
  * subscription. Resolves with the result that ends it gracefully.
  */
-export function listen(members: readonly Member[], call: Call): Promise<Answer> {
+export async function listen(to: Listenable, call: Call): Promise<Answer> {
   const asked = isObject(call.params?.['notifications']) ? call.params['notifications'] : {}
-  const honoured = KINDS.filter(
-    (kind) => asked[SUBSCRIBABLE[kind].filter] === true && members.some((member) => member.announces(kind)),
+  await to.settled()
+  const stops: (() => void)[] = []
+  const waiting: (() => void)[] = []
+  let acknowledged = false
+  // Nothing may come before the acknowledgement, and nothing that happens meanwhile may be lost.
+  const tell = (method: string, params: JsonObject): void => {
+    if (acknowledged) call.notify(method, params)
+    else waiting.push(() => call.notify(method, params))
+  }
+  const kinds = KINDS.filter(
+    (kind) =>
+      asked[SUBSCRIBABLE[kind].filter] === true && to.members.some((member) => member.announces(kind)),
   )
-  const acknowledged: JsonObject = Object.fromEntries(
-    honoured.map((kind) => [SUBSCRIBABLE[kind].filter, true]),
+  for (const member of to.members) {
+    stops.push(
+      member.changes.on((kind) => {
+        if (kinds.includes(kind)) tell(SUBSCRIBABLE[kind].method, {})
+      }),
+    )
+  }
+  const uris = await subscribed(asked['resourceSubscriptions'], stops, (uri) =>
+    to.subscribe(uri, (params) => tell(METHOD.resourceUpdated, params)),
   )
-  call.notify(METHOD.acknowledged, { notifications: acknowledged })
-  const stops = members.map((member) =>
-    member.changes.on((kind) => {
-      if (honoured.includes(kind)) call.notify(SUBSCRIBABLE[kind].method, {})
-    }),
-  )
+  const honoured = Object.fromEntries(kinds.map((kind) => [SUBSCRIBABLE[kind].filter, true]))
+  const notifications = uris.length === 0 ? honoured : { ...honoured, resourceSubscriptions: uris }
+  call.notify(METHOD.acknowledged, { notifications })
+  acknowledged = true
+  for (const send of waiting) send()
   return new Promise((resolve) => {
     call.cancellation.onCancel(() => {
       for (const stop of stops) stop()
       resolve({ result: { resultType: 'complete' } })
     })
   })
+}
+
+/** Resources that one subscription may name. */
+const MAX_URIS = 1000
+
+/** Subscribes to what can be subscribed to, in the order asked for. */
+async function subscribed(
+  asked: unknown,
+  stops: (() => void)[],
+  subscribe: (uri: string) => Promise<() => void>,
+): Promise<string[]> {
+  const uris = Array.isArray(asked) ? asked.filter((uri) => typeof uri === 'string').slice(0, MAX_URIS) : []
+  const agreed = await Promise.all(
+    [...new Set(uris)].map(async (uri) => {
+      try {
+        stops.push(await subscribe(uri))
+        return [uri]
+      } catch {
+        // A resource that its server does not tell of is left out of what is acknowledged.
+        return []
+      }
+    }),
+  )
+  return agreed.flat()
 }

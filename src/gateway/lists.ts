@@ -43,7 +43,17 @@ interface Fetch {
   readonly list: Promise<List>
 }
 
+export interface ListsIo {
+  readonly clock: Clock
+  readonly log: Log
+  /** A list that somebody did not get is there now. */
+  readonly onLate: (kind: ListKind) => void
+}
+
 export class ServerLists {
+  readonly #onLate: ListsIo['onLate']
+  /** Lists that somebody asked for and did not get. */
+  readonly #missed = new Set<ListKind>()
   readonly #upstream: Upstream
   readonly #clock: Clock
   readonly #log: Log
@@ -52,7 +62,8 @@ export class ServerLists {
   readonly #fetches = new Map<ListKind, Fetch>()
   readonly #paramHeaders = new WeakMap<JsonObject, readonly ParamHeader[]>()
 
-  constructor(upstream: Upstream, who: LeaseFor, io: { readonly clock: Clock; readonly log: Log }) {
+  constructor(upstream: Upstream, who: LeaseFor, io: ListsIo) {
+    this.#onLate = io.onLate
     this.#upstream = upstream
     this.#who = who
     this.#clock = io.clock
@@ -80,7 +91,10 @@ export class ServerLists {
     if (kept !== undefined && this.#isFresh(kept)) return { list: kept.list }
     const fetch = this.#fetch(kind)
     const left = fetch.began + patience - this.#clock.now()
-    if (left <= 0) return { list: kept?.list }
+    if (left <= 0) {
+      this.#missed.add(kind)
+      return { list: kept?.list }
+    }
     let done: (() => void) | undefined
     const waited = new Promise<'late'>((resolve) => {
       const timer = this.#clock.after(left, () => resolve('late'))
@@ -88,8 +102,11 @@ export class ServerLists {
     })
     try {
       const outcome = await Promise.race([fetch.list, waited])
-      return { list: outcome === 'late' ? kept?.list : outcome }
+      if (outcome !== 'late') return { list: outcome }
+      this.#missed.add(kind)
+      return { list: kept?.list }
     } catch (error) {
+      this.#missed.add(kind)
       return { list: kept?.list, error }
     } finally {
       done?.()
@@ -140,6 +157,7 @@ export class ServerLists {
     const told = connection.verdict.era === 'legacy' && connection.verdict.transport === 'stdio'
     const announced = told && isObject(declared) && declared['listChanged'] === true
     this.#kept.set(kind, { list, connection, freshUntil: announced ? Infinity : this.#clock.now() + ttl })
+    if (this.#missed.delete(kind)) this.#onLate(kind)
     return list
   }
 

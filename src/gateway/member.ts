@@ -1,18 +1,21 @@
 // One server as the gateway sees it: how to reach it, what it offers, and what it is called in public.
 import { asMcpxError, clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
-import type { LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
-import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
+import type { Connection, LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
+import { ERRORS, METHOD, methodIn, newest, revision } from '../spec/index.ts'
 import { answerable, raise, raiseError } from '../wire/index.ts'
 import type { Answer, Call, Caller, Remark } from '../wire/index.ts'
-import { Changes } from './changes.ts'
+import { Changes, SUBSCRIBABLE } from './changes.ts'
 import type { ChangedList } from './changes.ts'
 import { toolFilter } from './filter.ts'
 import type { ToolFilter } from './filter.ts'
-import { forCatalogue, ServerLists } from './lists.ts'
-import type { List } from './lists.ts'
+import { Hearing } from './hearing.ts'
+import { forCatalogue, LISTS, ServerLists } from './lists.ts'
+import type { List, ListKind } from './lists.ts'
 import { publicName } from './names.ts'
 import type { AskingServer, Questions, Strays } from './questions/index.ts'
+import { Relist } from './relist.ts'
+import { Subscriptions } from './subscriptions.ts'
 
 export interface MemberOptions {
   readonly upstream: Upstream
@@ -51,6 +54,9 @@ export class Member {
   readonly #io: MemberIo
   readonly #roots: readonly JsonObject[] | undefined
   readonly #lists = new Map<string, ServerLists>()
+  readonly #hearings = new Map<Connection, Hearing>()
+  readonly #subscriptions = new Map<string, Subscriptions>()
+  readonly #relist: Relist
 
   constructor(options: MemberOptions, io: MemberIo) {
     this.upstream = options.upstream
@@ -58,6 +64,11 @@ export class Member {
     this.allows = toolFilter(options.filter)
     this.#roots = options.roots
     this.#io = io
+    this.#relist = new Relist({
+      ...{ server: this.name, clock: io.clock, log: io.log },
+      lists: () => this.allLists(),
+      tell: (kind) => this.changes.tell(kind),
+    })
     this.upstream.onStray = (inquiry, owner) =>
       io.strays.answer(inquiry, this.#asking({ lead: undefined }), owner)
   }
@@ -72,7 +83,8 @@ export class Member {
     const key = this.upstream.sharing(who)
     let lists = this.#lists.get(key)
     if (lists === undefined) {
-      lists = new ServerLists(this.upstream, who, this.#io)
+      const onLate = (kind: ListKind): void => this.changes.tell(LISTS[kind].capability)
+      lists = new ServerLists(this.upstream, who, { ...this.#io, onLate })
     } else {
       this.#lists.delete(key)
     }
@@ -95,12 +107,62 @@ export class Member {
     return this.#lists.values()
   }
 
-  /** Whether the server says of itself when a list changes, over a connection on which mcpx hears it. */
+  /**
+   * Whether changes of a list will be told: by the server itself, or, while it has not shown what it offers, by mcpx once it
+   * does.
+   */
   announces(kind: ChangedList): boolean {
-    const connection = this.upstream.current
-    if (connection?.verdict.era !== 'legacy' || connection.verdict.transport !== 'stdio') return false
-    const declared = connection.capabilities[kind]
+    const { current } = this.upstream
+    if (current === undefined) return true
+    const hearing = this.#hearings.get(current)
+    if (hearing !== undefined) return hearing.hears(kind)
+    const declared = current.capabilities[kind]
     return isObject(declared) && declared['listChanged'] === true
+  }
+
+  /** Resolves when it is known what the server tells of. Rejects with the start's McpxError. */
+  async settled(caller: Asking): Promise<void> {
+    await this.describe(caller)
+    const { current } = this.upstream
+    if (current !== undefined) await this.#hearings.get(current)?.ready
+  }
+
+  /** A connection to the server is open: what it tells is heard, and what changed while it was away is looked for. */
+  started(connection: Connection): void {
+    this.#forgetClosed()
+    if (revision(connection.verdict.revision).asks === 'by-result') this.#hearing(connection)
+    for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) {
+      const known = [...this.#lists.values()].some((lists) => lists.known(kind) !== undefined)
+      if (known) this.#relist.changed(kind)
+    }
+  }
+
+  stopped(): void {
+    this.#forgetClosed()
+    for (const subscriptions of this.#subscriptions.values()) subscriptions.lost()
+  }
+
+  /** The server tells something outside of calls. */
+  heard(method: string, params: JsonObject): void {
+    if (method === METHOD.resourceUpdated) {
+      for (const subscriptions of this.#subscriptions.values()) subscriptions.updated(params)
+    }
+    for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) {
+      if (SUBSCRIBABLE[kind].method === method) this.#relist.changed(kind)
+    }
+  }
+
+  /** Listens to a resource until the returned function is called. Rejects with an McpxError. */
+  subscribe(caller: Asking, uri: string, listener: (params: JsonObject) => void): Promise<() => void> {
+    const who = forCatalogue(caller.principal, this.#answers(caller))
+    const key = this.upstream.sharing(who)
+    let subscriptions = this.#subscriptions.get(key)
+    if (subscriptions === undefined) {
+      const hearing = (connection: Connection): Hearing => this.#hearing(connection)
+      subscriptions = new Subscriptions({ ...this.#io, upstream: this.upstream, who, hearing })
+      this.#subscriptions.set(key, subscriptions)
+    }
+    return subscriptions.add(uri, listener)
   }
 
   publicName(name: string): string {
@@ -172,6 +234,30 @@ export class Member {
         )
         return { answer, revision: connection.verdict.revision }
       },
+    }
+  }
+
+  #hearing(connection: Connection): Hearing {
+    const known = this.#hearings.get(connection)
+    if (known !== undefined) return known
+    const { clock, log } = this.#io
+    const hearing = new Hearing(connection, {
+      ...{ server: this.name, clock, log },
+      onChanged: (kind) => this.#relist.changed(kind),
+      onUpdated: (params) => this.heard(METHOD.resourceUpdated, params),
+      onReopened: () => {
+        for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) this.#relist.changed(kind)
+      },
+    })
+    this.#hearings.set(connection, hearing)
+    return hearing
+  }
+
+  #forgetClosed(): void {
+    for (const [connection, hearing] of this.#hearings) {
+      if (connection.isOpen) continue
+      hearing.stop()
+      this.#hearings.delete(connection)
     }
   }
 

@@ -4,10 +4,13 @@ import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
 import type { Method } from '../spec/index.ts'
 import { paramHeaderFault, paramHeadersOf } from '../wire/index.ts'
-import type { Answer, Ask, Call, CallHandler, ParamHeader, Remark } from '../wire/index.ts'
+import type { Answer, Ask, Call, Caller, CallHandler, ParamHeader, Remark } from '../wire/index.ts'
+import { SUBSCRIBABLE } from './changes.ts'
 import { gather } from './gather.ts'
 import { LISTS } from './lists.ts'
 import { listen } from './listen.ts'
+import type { Listenable } from './listen.ts'
+import { Listening } from './listening.ts'
 import type { ListKind } from './lists.ts'
 import type { Asking, Errand, Member } from './member.ts'
 import { afterPrefix, mayBeShortened } from './names.ts'
@@ -45,7 +48,9 @@ const HANDLERS: Partial<Record<Method, Handler>> = {
   [METHOD.promptsGet]: (view, call) => view.getPrompt(call),
   [METHOD.resourcesRead]: (view, call) => view.readResource(call),
   [METHOD.complete]: (view, call) => view.complete(call),
-  [METHOD.listen]: (view, call) => listen(view.members, call),
+  [METHOD.listen]: (view, call) => listen(view.listenable(call), call),
+  [METHOD.subscribe]: (view, call) => view.subscribe(call),
+  [METHOD.unsubscribe]: (view, call) => view.unsubscribe(call),
 }
 
 /** The capabilities that mcpx carries across, by what an upstream declares. */
@@ -55,6 +60,7 @@ export class View implements CallHandler {
   readonly members: readonly Member[]
   readonly #options: ViewOptions
   readonly #routes: ResourceRoutes
+  readonly #sessions = new Map<string, Listening>()
 
   constructor(options: ViewOptions) {
     this.members = options.members
@@ -65,6 +71,46 @@ export class View implements CallHandler {
   /** Whether names stand as the server gave them, because there is only one. */
   get single(): Member | undefined {
     return this.members.length === 1 ? this.members[0] : undefined
+  }
+
+  /** Tells a legacy caller what changes, until the returned function is called. */
+  tune(caller: Caller, notify: (method: string, params: JsonObject) => void): () => void {
+    const session = new Listening(this.members, notify)
+    const { session: name } = caller
+    if (name !== undefined) this.#sessions.set(name, session)
+    return () => {
+      session.stop()
+      if (name !== undefined && this.#sessions.get(name) === session) this.#sessions.delete(name)
+    }
+  }
+
+  async subscribe(call: Call): Promise<Answer> {
+    const uri = uriIn(call)
+    const session = this.#sessions.get(call.caller.session ?? '')
+    if (session === undefined) return noSession()
+    await session.add(uri, (listener) => this.#subscribe(call, uri, listener))
+    return { result: { resultType: 'complete' } }
+  }
+
+  async unsubscribe(call: Call): Promise<Answer> {
+    this.#sessions.get(call.caller.session ?? '')?.remove(uriIn(call))
+    return { result: { resultType: 'complete' } }
+  }
+
+  /** What a caller can listen to. */
+  listenable(call: Call): Listenable {
+    return {
+      members: this.members,
+      settled: async () => {
+        await gather(this.members, (member) => member.settled(call.caller), this.#options)
+      },
+      subscribe: (uri, listener) => this.#subscribe(call, uri, listener),
+    }
+  }
+
+  async #subscribe(call: Call, uri: string, listener: (params: JsonObject) => void): Promise<() => void> {
+    const member = this.single ?? (await this.#routes.find(uri, call.caller))
+    return member.subscribe(call.caller, uri, listener)
   }
 
   /** The caller is asked once, however many servers want to know. */
@@ -90,7 +136,7 @@ export class View implements CallHandler {
     const capabilities: JsonObject = {}
     const instructions: string[] = []
     for (const [member, description] of told) {
-      for (const name of CARRIED) if (description.capabilities[name] !== undefined) capabilities[name] = {}
+      carry(description.capabilities, capabilities)
       if (description.instructions === undefined) continue
       instructions.push(
         this.single === undefined
@@ -262,6 +308,28 @@ export class View implements CallHandler {
       return offered
     return offered.map((item) => ({ ...item, name: member.publicName(String(item['name'])) }))
   }
+}
+
+/** What an upstream declares, as far as mcpx carries it. It tells itself when what a server offers turns out to be other. */
+function carry(declared: JsonObject, into: JsonObject): void {
+  for (const name of CARRIED) {
+    const own = declared[name]
+    if (own === undefined) continue
+    const subscribe = isObject(own) && own['subscribe'] === true ? { subscribe: true } : {}
+    const changes = name in SUBSCRIBABLE ? { listChanged: true } : {}
+    into[name] = { ...(into[name] as JsonObject | undefined), ...changes, ...subscribe }
+  }
+}
+
+function uriIn({ params }: Call): string {
+  const uri = params?.['uri']
+  if (typeof uri === 'string') return uri
+  throw new McpxError('RESOURCE_UNKNOWN', 'params.uri must be a string')
+}
+
+function noSession(): Answer {
+  const message = 'Subscriptions need a session: open one with initialize'
+  return { error: { code: ERRORS.invalidRequest, message } }
 }
 
 /** What a prefix says. A prefix may itself hold the separator, so the longest one that fits is the one that was meant. */

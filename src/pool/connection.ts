@@ -1,9 +1,9 @@
 // One open connection to one upstream: it numbers requests, speaks the agreed revision, and knows who waits for what.
-import { Cancellation, clip, McpxError } from '../base/index.ts'
+import { Cancellation, clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { describeClose, stderrOf } from '../era/index.ts'
 import type { Verdict } from '../era/index.ts'
-import { METHOD, revision } from '../spec/index.ts'
+import { META, METHOD, revision } from '../spec/index.ts'
 import { answerOf, enveloped, repeatingHeaders, versionHeader } from '../wire/index.ts'
 import type {
   Answer,
@@ -63,6 +63,8 @@ export interface UpstreamRequest {
   readonly logLevel?: string | undefined
   /** Receives progress and logs of this request; without it none is asked for. */
   readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined
+  /** It ends when it is cancelled, and may be silent until then. */
+  readonly lasting?: true
   /** What the caller can be asked: said to servers of the modern era, which ask by their results. */
   readonly answers?: JsonObject | undefined
   /** What goes on from an earlier answer of a server that asks by results. */
@@ -174,11 +176,11 @@ export class Connection implements ChannelListener {
         leave?.()
         return reject(refusal)
       }
-      this.asked++
+      if (request.lasting === undefined) this.asked++
       const id = this.#options.nextId()
       const pending: Pending = { request, resolve, reject, forget: undefined }
       this.#pending.set(id, pending)
-      this.#deadlines.start(id)
+      if (request.lasting === undefined) this.#deadlines.start(id)
       if (request.asker !== undefined) this.#inquiries.begin(id, request.asker, leave)
       pending.forget = request.cancellation?.onCancel((reason) => this.#cancel(id, reason))
       this.#send(id, request)
@@ -250,7 +252,7 @@ export class Connection implements ChannelListener {
         era === 'modern'
           ? { info: identity.info, capabilities: request.answers ?? identity.capabilities }
           : undefined,
-      progressToken: request.onNotification === undefined ? undefined : id,
+      progressToken: request.onNotification === undefined || request.lasting ? undefined : id,
       logLevel: request.logLevel,
     })
     const { method } = request
@@ -284,7 +286,7 @@ export class Connection implements ChannelListener {
       return
     }
     const token = method === METHOD.progress ? params['progressToken'] : undefined
-    const owner = typeof token === 'number' ? token : via
+    const owner = typeof token === 'number' ? token : (via ?? subscriptionOf(params))
     const pending = owner === undefined ? undefined : this.#pending.get(owner)
     if (pending === undefined) {
       if (method !== METHOD.progress) this.#options.onNotification(notification)
@@ -362,4 +364,11 @@ function resumed({ params, resume }: UpstreamRequest): JsonObject | undefined {
     ...(responses === undefined ? {} : { inputResponses: responses }),
     ...(state === undefined ? {} : { requestState: state }),
   }
+}
+
+/** The request that a notification belongs to where all of them share a pipe. */
+function subscriptionOf(params: JsonObject): Id | undefined {
+  const meta = params['_meta']
+  const id = isObject(meta) ? meta[META.subscriptionId] : undefined
+  return typeof id === 'number' ? id : undefined
 }

@@ -57,4 +57,9 @@ export interface CallHandler {
   handle(call: Call): Promise<Answer>
   /** Hears what is no part of a call. */
   hear?(remark: Remark): void
+  /**
+   * Tells a legacy caller what it should know outside of calls, params in the newest shape, until the returned function is
+   * called. What the caller subscribes to goes the same way.
+   */
+  tune?(caller: Caller, notify: (method: string, params: JsonObject) => void): () => void
 }
