@@ -28,6 +28,11 @@ export class AnswerStream {
     return true
   }
 
+  /** Lets the client go where it has an event's id to come back with. */
+  pause(): void {
+    if (revision(this.#session.revision).http.resumable === 'primed') this.#stream?.pause()
+  }
+
   /** Sends the answer and ends; without one it only ends. */
   end(answer: RpcMessage | readonly RpcMessage[] | undefined): void {
     const stream = this.#stream

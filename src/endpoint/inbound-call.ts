@@ -19,6 +19,7 @@ export class InboundCall implements Call {
   readonly #token: Id | undefined
   readonly #send: (notification: RpcNotification) => void
   readonly #way: Way | undefined
+  readonly #pause: (() => void) | undefined
   /** Cancelled once the call has its answer, for what its handler still asks. */
   readonly #answered: Cancellation | undefined
 
@@ -32,6 +33,7 @@ export class InboundCall implements Call {
     this.#token = progressTokenOf(request.params)
     this.#send = exchange.send
     this.#way = exchange.way
+    this.#pause = exchange.pause
     this.#answered = this.#way && new Cancellation()
   }
 
@@ -53,6 +55,10 @@ export class InboundCall implements Call {
   /** Gives up what is still asked, since the call has its answer. */
   end(): void {
     this.#answered?.cancel('the call that asked has ended')
+  }
+
+  interrupted(): void {
+    this.#pause?.()
   }
 
   notify(method: string, params: JsonObject): void {
@@ -80,6 +86,8 @@ export interface CallExchange {
   readonly send: (notification: RpcNotification) => void
   /** How the caller is asked, where it can be. */
   readonly way?: Way | undefined
+  /** Lets the caller go until it comes back for its answer. */
+  readonly pause?: (() => void) | undefined
 }
 
 /** Has the call answered; a failure of mcpx's own is an answer too. Never rejects. */

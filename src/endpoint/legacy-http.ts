@@ -210,7 +210,11 @@ export class LegacyHttp {
 function exchangeOf(session: Session, reply: Reply, stream: AnswerStream): LegacyExchange {
   const caller = callerOf(session)
   const way = reply.mayStream ? session.questions.way(caller, (sent) => stream.send(sent)) : undefined
-  return { caller, inFlight: session.inFlight, send: (sent) => void stream.send(sent), way }
+  return {
+    ...{ caller, way, inFlight: session.inFlight },
+    send: (sent) => void stream.send(sent),
+    pause: () => stream.pause(),
+  }
 }
 
 /** Without a session an answer could not be told from anybody else's, so nothing is asked. */

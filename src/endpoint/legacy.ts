@@ -30,6 +30,8 @@ export interface LegacyExchange {
   readonly send: (notification: RpcNotification) => void
   /** How the client is asked, where it can be. */
   readonly way: Way | undefined
+  /** Lets the client go until it comes back for its answer. */
+  readonly pause?: () => void
 }
 
 /** Reads what a client wants to agree on. A version that mcpx does not speak is answered with the newest legacy one. */
@@ -97,7 +99,7 @@ export async function answerLegacy(
     const message = `Invalid request: a request with id ${JSON.stringify(id)} is in flight already`
     return { jsonrpc: '2.0', id, error: { code: ERRORS.invalidRequest, message } }
   }
-  const call = new InboundCall(request, caller, { send: exchange.send, way: exchange.way })
+  const call = new InboundCall(request, caller, exchange)
   inFlight.set(id, call)
   try {
     const answer = await runCall(call, options)

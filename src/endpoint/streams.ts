@@ -123,6 +123,13 @@ export class Stream {
     this.close()
   }
 
+  /** Lets the client go, which comes back for what follows. */
+  pause(): void {
+    const reply = this.#reply
+    this.#reply = undefined
+    reply?.finish()
+  }
+
   close(): void {
     this.#streams.drop(this)
     const reply = this.#reply

@@ -225,12 +225,12 @@ export class Member {
       ...{ name: this.name, lead, roots: this.#roots },
       ownerOf: ({ caller }) => this.upstream.ownerOf(caller),
       rootsChanged: (owner) => this.upstream.tell(owner, METHOD.rootsChanged),
-      send: async ({ caller, wantsProgress }, { answers, notify, ...sending }) => {
+      send: async ({ caller, wantsProgress }, { answers, notify, interrupted, ...sending }) => {
         const { principal, session, revision } = caller
         const { answer, connection } = await this.#request(
           { principal, session, revision, answers },
           { ...errand, method, params: sending.params, lead },
-          { ...sending, onNotification: wantsProgress ? notify : undefined },
+          { ...sending, onInterrupted: interrupted, onNotification: wantsProgress ? notify : undefined },
         )
         return { answer, revision: connection.verdict.revision }
       },

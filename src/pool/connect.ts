@@ -171,6 +171,9 @@ class Start {
       onMessage: (message, via) => {
         if (current()) this.#onMessage(message, via)
       },
+      onInterrupted: (id) => {
+        if (current()) this.#connection?.onInterrupted(id)
+      },
       onFailed: (id, failure) => {
         if (current()) this.#onFailed(id, failure)
       },

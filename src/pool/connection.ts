@@ -63,6 +63,8 @@ export interface UpstreamRequest {
   readonly logLevel?: string | undefined
   /** Receives progress and logs of this request; without it none is asked for. */
   readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined
+  /** The server ended the request's stream and goes on later. */
+  readonly onInterrupted?: (() => void) | undefined
   /** It ends when it is cancelled, and may be silent until then. */
   readonly lasting?: true
   /** What the caller can be asked: said to servers of the modern era, which ask by their results. */
@@ -214,6 +216,10 @@ export class Connection implements ChannelListener {
     if (!('method' in message)) this.#onResponse(message, via)
     else if ('id' in message) this.#onRequest(message, via)
     else this.#onNotification(message, via)
+  }
+
+  onInterrupted(id: Id): void {
+    this.#pending.get(id)?.request.onInterrupted?.()
   }
 
   onFailed(id: Id | undefined, failure: SendFailure): void {

@@ -43,6 +43,7 @@ export function createDialer(options: DialerOptions): OwningDialer {
     let channel: Channel | undefined
     const tracked: ChannelListener = {
       onMessage: (message, via) => plan.listener.onMessage(message, via),
+      onInterrupted: (id) => plan.listener.onInterrupted?.(id),
       onFailed: (id, failure) => plan.listener.onFailed(id, failure),
       onClosed(reason) {
         if (channel !== undefined) open.delete(channel)

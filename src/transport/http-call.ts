@@ -204,6 +204,7 @@ export class HttpCall implements Reply {
     if (this.#answered || this.id === undefined) return this.#finish()
     const delay = this.#lastEventId === undefined ? undefined : this.#reconnects().next()
     if (delay === undefined) return this.#fail(failure)
+    this.#host.listener.onInterrupted?.(this.id)
     this.#timer = this.#host.clock.after(delay, () => this.#resume())
   }
 

@@ -31,6 +31,8 @@ export interface Call {
   readonly wantsProgress: boolean
   /** Sends the caller a notification that belongs to this call, params in the newest shape. */
   notify(method: string, params: JsonObject): void
+  /** The server ended its stream and goes on later: a caller that can come back for its answer is let go meanwhile. */
+  interrupted?(): void
   /** How the caller is asked: by requests on `ask`, or by a result that requires input. */
   readonly asked: RevisionFacts['asks']
   /** Absent where the caller is asked by the results of its calls, or has no connection that could carry a question. */

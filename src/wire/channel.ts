@@ -61,6 +61,8 @@ export interface ChannelListener {
    * without an id that comes via a request is that request's answer.
    */
   onMessage(message: RpcMessage, via: Id | undefined): void
+  /** The server ended a request's stream before the answer, and the channel comes back for the rest of it. */
+  onInterrupted?(id: Id): void
   /** Sending failed or the answer cannot come. `id` is the request's, undefined for anything else. */
   onFailed(id: Id | undefined, failure: SendFailure): void
   /** The channel is gone, and with it what was in flight. Called once, and nothing after it. */

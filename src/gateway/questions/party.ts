@@ -29,6 +29,8 @@ export interface Sending {
   /** What goes on from an earlier answer. */
   readonly resume: Resume | undefined
   notify(method: string, params: JsonObject): void
+  /** The server ended its stream and goes on later. */
+  interrupted?(): void
 }
 
 /** What a retry says to a server that asks by results. */

@@ -200,11 +200,12 @@ export class Questions {
     }
     const answers = this.answers(own, caller.principal)
     const notify = (method: string, said: JsonObject): void => call.notify(method, said)
+    const interrupted = (): void => call.interrupted?.()
     let resume: Resume | undefined
     try {
       await this.#rootsFirst(course, (question) => put(question, cancellation))
       for (let round = 0; ; round++) {
-        const sent = await server.send(call, { params, cancellation, answers, asker, resume, notify })
+        const sent = await server.send(call, { params, cancellation, answers, asker, resume, notify, interrupted })
         const required = requiredBy(sent)
         if (required === undefined) return sent.answer
         const questions = [...required.questions]
