@@ -157,12 +157,15 @@ export const SETTINGS = {
     hot: true,
     description: 'Calls that may wait for answers in all.',
   }),
-  'state.key': setting({ ...strings, secret: true, write: (keys) => `${keys.length} of them` }, {
-    default: [],
-    hot: false,
-    description:
-      'Keys of 32 bytes in base64 that seal what clients carry: the first seals, all of them open. None takes those of the state folder.',
-  }),
+  'state.key': setting(
+    { ...strings, secret: true, write: (keys) => `${keys.length} of them` },
+    {
+      default: [],
+      hot: false,
+      description:
+        'Keys of 32 bytes in base64 that seal what clients carry: the first seals, all of them open. None takes those of the state folder.',
+    },
+  ),
   'stdio.drain': setting(duration(), {
     default: 30 * SECOND,
     hot: true,

@@ -1,11 +1,13 @@
 import { asMcpxError, Cancellation, FAILURES, isObject } from '../base/index.ts'
-import type { JsonObject, McpxError } from '../base/index.ts'
+import type { Clock, JsonObject, McpxError } from '../base/index.ts'
 import { headerValues } from '../era/index.ts'
 import type { InboundHeaders } from '../era/index.ts'
-import { META, METHOD, revision } from '../spec/index.ts'
+import { logReaches, META, METHOD, revision } from '../spec/index.ts'
+import type { LogLevel } from '../spec/index.ts'
 import { lowerNotification, progressTokenOf } from '../wire/index.ts'
 import type { Answer, Ask, Call, Caller, Id, RpcError, RpcNotification, RpcRequest } from '../wire/index.ts'
 import type { EndpointOptions } from './contract.ts'
+import { ProgressGate } from './progress-gate.ts'
 import type { Way } from './questions.ts'
 
 /** A request from a client as a Call; what is sent on the way goes to `send`, spelled for the caller. */
@@ -20,6 +22,10 @@ export class InboundCall implements Call {
   readonly #send: (notification: RpcNotification) => void
   readonly #way: Way | undefined
   readonly #pause: (() => void) | undefined
+  readonly #clock: Clock
+  readonly #logs: LogsWanted
+  #gate: ProgressGate | undefined
+  #over = false
   /** Cancelled once the call has its answer, for what its handler still asks. */
   readonly #answered: Cancellation | undefined
 
@@ -34,6 +40,8 @@ export class InboundCall implements Call {
     this.#send = exchange.send
     this.#way = exchange.way
     this.#pause = exchange.pause
+    this.#clock = exchange.clock
+    this.#logs = exchange.logs
     this.#answered = this.#way && new Cancellation()
   }
 
@@ -45,6 +53,10 @@ export class InboundCall implements Call {
     return this.#token !== undefined
   }
 
+  get logLevel(): LogLevel | undefined {
+    return this.#logs.logLevel
+  }
+
   get ask(): Ask | undefined {
     const way = this.#way
     const answered = this.#answered
@@ -52,8 +64,10 @@ export class InboundCall implements Call {
     return (question, cancellation) => way(question, [cancellation, this.cancellation, answered])
   }
 
-  /** Gives up what is still asked, since the call has its answer. */
+  /** The call has its answer, or none is wanted: what was held back goes ahead of it, and what is still asked is given up. */
   end(): void {
+    this.#gate?.flush()
+    this.#over = true
     this.#answered?.cancel('the call that asked has ended')
   }
 
@@ -62,10 +76,19 @@ export class InboundCall implements Call {
   }
 
   notify(method: string, params: JsonObject): void {
+    if (this.#over || (method === METHOD.message && !logReaches(params['level'], this.logLevel))) return
+    if (method !== METHOD.progress) return this.#tell(method, this.marked(params))
+    const token = this.#token
+    if (token === undefined) return
+    this.#gate ??= new ProgressGate(this.#clock, (reached) =>
+      this.#tell(method, { ...reached, [META.progressToken]: token }),
+    )
+    this.#gate.offer(params)
+  }
+
+  #tell(method: string, params: JsonObject): void {
     if (this.cancellation.reason !== undefined) return
-    const own =
-      method === METHOD.progress ? { ...params, [META.progressToken]: this.#token } : this.marked(params)
-    const spelled = lowerNotification(method, own, this.caller.revision)
+    const spelled = lowerNotification(method, params, this.caller.revision)
     this.#send(
       spelled === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params: spelled },
     )
@@ -79,8 +102,15 @@ export class InboundCall implements Call {
   }
 }
 
+/** From which level on a caller wants logs; that of a session may change while a call runs. */
+export interface LogsWanted {
+  readonly logLevel: LogLevel | undefined
+}
+
 /** How a call's caller is reached while it runs. */
 export interface CallExchange {
+  readonly clock: Clock
+  readonly logs: LogsWanted
   /** What the request came with over modern HTTP. */
   readonly headers?: InboundHeaders | undefined
   readonly send: (notification: RpcNotification) => void
@@ -90,7 +120,7 @@ export interface CallExchange {
   readonly pause?: (() => void) | undefined
 }
 
-/** Has the call answered; a failure of mcpx's own is an answer too. Never rejects. */
+/** Has the call answered and ends it; a failure of mcpx's own is an answer too. Never rejects. */
 export async function runCall(call: InboundCall, options: EndpointOptions): Promise<Answer> {
   try {
     return await options.handler.handle(call)
@@ -99,6 +129,8 @@ export async function runCall(call: InboundCall, options: EndpointOptions): Prom
     if (failure.code === 'INTERNAL')
       options.log.error('a call failed inside mcpx', { method: call.method, error: failure.stack })
     return { error: rpcErrorOf(failure) }
+  } finally {
+    call.end()
   }
 }
 

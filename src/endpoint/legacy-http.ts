@@ -7,7 +7,7 @@ import { AnswerStream } from './answer-stream.ts'
 import { callerOf, strangerOf } from './caller.ts'
 import type { Visit } from './caller.ts'
 import type { EndpointOptions, Outcome } from './contract.ts'
-import { agree, answerInitialize, answerLegacy, cancel, takeNotification, tune } from './legacy.ts'
+import { agree, answerInitialize, answerLegacy, cancel, DEFAULT_LEVEL, takeNotification, tune } from './legacy.ts'
 import type { LegacyExchange } from './legacy.ts'
 import { noteAnswer, noteMessage, noteServed } from './outcome.ts'
 import { refusal, unread } from './refusals.ts'
@@ -211,7 +211,7 @@ function exchangeOf(session: Session, reply: Reply, stream: AnswerStream): Legac
   const caller = callerOf(session)
   const way = reply.mayStream ? session.questions.way(caller, (sent) => stream.send(sent)) : undefined
   return {
-    ...{ caller, way, inFlight: session.inFlight },
+    ...{ caller, way, inFlight: session.inFlight, logs: session },
     send: (sent) => void stream.send(sent),
     pause: () => stream.pause(),
   }
@@ -220,7 +220,8 @@ function exchangeOf(session: Session, reply: Reply, stream: AnswerStream): Legac
 /** Without a session an answer could not be told from anybody else's, so nothing is asked. */
 function statelessOf(visit: Visit): LegacyExchange {
   const send = (sent: RpcMessage): void => visit.reply.send(sent)
-  return { caller: callerOf(strangerOf(visit)), inFlight: new Map(), send, way: undefined }
+  const caller = callerOf(strangerOf(visit))
+  return { caller, logs: { logLevel: DEFAULT_LEVEL }, inFlight: new Map(), send, way: undefined }
 }
 
 /** The records of a batch's requests. One without any keeps the record of the whole. */

@@ -2,8 +2,8 @@
 import { asMcpxError, clip, isObject } from '../base/index.ts'
 import type { Cancellation, JsonObject } from '../base/index.ts'
 import { markerOf } from '../era/index.ts'
-import { ERRORS, eraOf, isRevisionId, LOG_LEVELS, METHOD, methodIn, newest } from '../spec/index.ts'
-import type { RevisionId } from '../spec/index.ts'
+import { ERRORS, eraOf, isLogLevel, isRevisionId, LOG_LEVELS, METHOD, methodIn, newest } from '../spec/index.ts'
+import type { LogLevel, RevisionId } from '../spec/index.ts'
 import {
   lower,
   lowerCapabilities,
@@ -23,8 +23,17 @@ export interface Agreed {
   readonly capabilities: JsonObject
 }
 
+/** From which level on a session's client wants logs: what `logging/setLevel` changes. */
+export interface SessionLogs {
+  logLevel: LogLevel
+}
+
+/** The level of a client that has set none. */
+export const DEFAULT_LEVEL: LogLevel = 'info'
+
 export interface LegacyExchange {
   readonly caller: Caller
+  readonly logs: SessionLogs
   /** The session's requests in flight; ids are unique among them. */
   readonly inFlight: Map<Id, InboundCall>
   readonly send: (notification: RpcNotification) => void
@@ -52,7 +61,7 @@ export async function answerInitialize(
   options: EndpointOptions,
 ): Promise<RpcResponse> {
   const discover: RpcRequest = { jsonrpc: '2.0', id: request.id, method: METHOD.discover }
-  const answer = await runCall(new InboundCall(discover, caller, { send: () => {} }), options)
+  const answer = await runCall(new InboundCall(discover, caller, { clock: options.clock, logs: NO_LOGS, send: () => {} }), options)
   if ('error' in answer)
     return { jsonrpc: '2.0', id: request.id, error: lowerError(answer.error, caller.revision) }
   const { capabilities, instructions } = answer.result
@@ -86,7 +95,7 @@ export async function answerLegacy(
   const { caller, inFlight } = exchange
   const { id, method } = request
   if (method === METHOD.ping) return { jsonrpc: '2.0', id, result: {} }
-  if (method === METHOD.setLevel) return setLevel(request)
+  if (method === METHOD.setLevel) return setLevel(request, exchange.logs)
   const facts = methodIn(caller.revision, method)
   if (facts?.kind !== 'request' && !(options.open && facts === undefined)) {
     return {
@@ -99,7 +108,8 @@ export async function answerLegacy(
     const message = `Invalid request: a request with id ${JSON.stringify(id)} is in flight already`
     return { jsonrpc: '2.0', id, error: { code: ERRORS.invalidRequest, message } }
   }
-  const call = new InboundCall(request, caller, exchange)
+  const { logs, send, way, pause } = exchange
+  const call = new InboundCall(request, caller, { clock: options.clock, logs, send, way, pause })
   inFlight.set(id, call)
   try {
     const answer = await runCall(call, options)
@@ -110,14 +120,13 @@ export async function answerLegacy(
     return { jsonrpc: '2.0', id, result: lower(method, answer.result, caller.revision) }
   } finally {
     inFlight.delete(id)
-    call.end()
   }
 }
 
 /** Takes a notification of a session's client: a cancellation for its call, anything else for the handler. */
 export function takeNotification(
   notification: RpcNotification,
-  exchange: Omit<LegacyExchange, 'send'>,
+  exchange: Omit<LegacyExchange, 'send' | 'logs'>,
   { handler, log }: EndpointOptions,
 ): void {
   const { method, params } = notification
@@ -142,9 +151,14 @@ export function cancel(notification: RpcNotification, inFlight: ReadonlyMap<Id, 
     ?.cancellation.cancel(typeof reason === 'string' ? clip(reason, 200) : 'cancelled by the client')
 }
 
-function setLevel(request: RpcRequest): RpcResponse {
+const NO_LOGS = { logLevel: undefined }
+
+function setLevel(request: RpcRequest, logs: SessionLogs): RpcResponse {
   const level = request.params?.['level']
-  if (LOG_LEVELS.some((known) => known === level)) return { jsonrpc: '2.0', id: request.id, result: {} }
+  if (isLogLevel(level)) {
+    logs.logLevel = level
+    return { jsonrpc: '2.0', id: request.id, result: {} }
+  }
   const message = `params.level must be one of ${LOG_LEVELS.join(', ')}`
   return { jsonrpc: '2.0', id: request.id, error: { code: ERRORS.invalidParams, message } }
 }

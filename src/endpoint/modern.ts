@@ -3,7 +3,8 @@ import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { checkModern, markerOf } from '../era/index.ts'
 import type { InboundHeaders } from '../era/index.ts'
-import { ERRORS, isRevisionId, META, newest } from '../spec/index.ts'
+import { ERRORS, isLogLevel, isRevisionId, META, newest } from '../spec/index.ts'
+import type { LogLevel } from '../spec/index.ts'
 import { lower, lowerError } from '../wire/index.ts'
 import type { Caller, Id, RpcError, RpcNotification, RpcRequest, RpcResponse } from '../wire/index.ts'
 import type { EndpointOptions } from './contract.ts'
@@ -31,7 +32,11 @@ export async function answerModern(
 ): Promise<Outcome> {
   const refusal = checkModern(request, exchange.headers, options.open)
   if (refusal !== undefined) return failure(request.id, refusal.error, refusal.status)
-  const call = new InboundCall(request, callerOf(request, exchange.principal), exchange)
+  const { headers, principal, send } = exchange
+  const logs = { logLevel: logLevelOf(request) }
+  const call = new InboundCall(request, callerOf(request, principal), {
+    ...{ clock: options.clock, headers, logs, send },
+  })
   exchange.onCall(call)
   const answer = await runCall(call, options)
   if ('error' in answer) {
@@ -57,6 +62,12 @@ function callerOf(request: RpcRequest, principal: string): Caller {
     principal,
     session: undefined,
   }
+}
+
+function logLevelOf(request: RpcRequest): LogLevel | undefined {
+  const meta = request.params?.['_meta']
+  const level = isObject(meta) ? meta[META.logLevel] : undefined
+  return isLogLevel(level) ? level : undefined
 }
 
 /** The result under mcpx's own name: what the upstream called itself belongs to its hop. */

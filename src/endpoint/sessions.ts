@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { clip, isObject } from '../base/index.ts'
 import type { Clock, JsonObject } from '../base/index.ts'
 import { isRevisionId } from '../spec/index.ts'
-import type { RevisionId } from '../spec/index.ts'
+import type { LogLevel, RevisionId } from '../spec/index.ts'
 import type { Id } from '../wire/index.ts'
 import type { InboundCall } from './inbound-call.ts'
+import { DEFAULT_LEVEL } from './legacy.ts'
 import { OpenQuestions } from './questions.ts'
 import type { Sealer } from '../wire/index.ts'
 import { Streams } from './streams.ts'
@@ -27,6 +28,7 @@ export class Session implements Agreement {
   readonly capabilities: JsonObject
   readonly principal: string
   lastUsed: number
+  logLevel: LogLevel = DEFAULT_LEVEL
   #inFlight: Map<Id, InboundCall> | undefined
   #streams: Streams | undefined
   #questions: OpenQuestions | undefined

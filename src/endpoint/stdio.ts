@@ -8,8 +8,8 @@ import type { Caller, Id, RpcMessage, RpcRequest, RpcResponse } from '../wire/in
 import type { EndpointOptions, Outcome } from './contract.ts'
 import { LOCAL_USER } from './contract.ts'
 import type { InboundCall } from './inbound-call.ts'
-import { agree, answerInitialize, answerLegacy, takeNotification, tune } from './legacy.ts'
-import type { Agreed, LegacyExchange } from './legacy.ts'
+import { agree, answerInitialize, answerLegacy, DEFAULT_LEVEL, takeNotification, tune } from './legacy.ts'
+import type { Agreed, LegacyExchange, SessionLogs } from './legacy.ts'
 import { answerModern } from './modern.ts'
 import { beginOutcome, endPipeOutcome, noteMessage, noteServed } from './outcome.ts'
 import { OpenQuestions } from './questions.ts'
@@ -39,6 +39,7 @@ class Pipe {
   readonly #inFlight = new Map<Id, InboundCall>()
   readonly #working = new Set<Promise<void>>()
   readonly #questions = new OpenQuestions()
+  readonly #logs: SessionLogs = { logLevel: DEFAULT_LEVEL }
   #agreed: Agreed = { revision: ASSUMED_REVISION, clientInfo: undefined, capabilities: {} }
   #initializing: Promise<void> | undefined
   #untune: (() => void) | undefined
@@ -143,7 +144,7 @@ class Pipe {
       this.#write(sent)
       return this.#output.writable
     })
-    return { caller, inFlight: this.#inFlight, send, way }
+    return { caller, logs: this.#logs, inFlight: this.#inFlight, send, way }
   }
 
   async #modern(message: RpcRequest, outcome: Outcome | undefined): Promise<RpcResponse | undefined> {

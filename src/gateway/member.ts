@@ -2,7 +2,7 @@
 import { asMcpxError, clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Connection, LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
-import { ERRORS, METHOD, methodIn, newest, revision } from '../spec/index.ts'
+import { ERRORS, METHOD, methodIn, newest, revision as revisionFacts } from '../spec/index.ts'
 import { answerable, raise, raiseError } from '../wire/index.ts'
 import type { Answer, Call, Caller, Remark } from '../wire/index.ts'
 import { Changes, SUBSCRIBABLE } from './changes.ts'
@@ -130,7 +130,7 @@ export class Member {
   /** A connection to the server is open: what it tells is heard, and what changed while it was away is looked for. */
   started(connection: Connection): void {
     this.#forgetClosed()
-    if (revision(connection.verdict.revision).asks === 'by-result') this.#hearing(connection)
+    if (revisionFacts(connection.verdict.revision).asks === 'by-result') this.#hearing(connection)
     for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) {
       const known = [...this.#lists.values()].some((lists) => lists.known(kind) !== undefined)
       if (known) this.#relist.changed(kind)
@@ -225,12 +225,16 @@ export class Member {
       ...{ name: this.name, lead, roots: this.#roots },
       ownerOf: ({ caller }) => this.upstream.ownerOf(caller),
       rootsChanged: (owner) => this.upstream.tell(owner, METHOD.rootsChanged),
-      send: async ({ caller, wantsProgress }, { answers, notify, interrupted, ...sending }) => {
+      send: async ({ caller, wantsProgress }, { answers, ...sending }) => {
         const { principal, session, revision } = caller
         const { answer, connection } = await this.#request(
           { principal, session, revision, answers },
           { ...errand, method, params: sending.params, lead },
-          { ...sending, onInterrupted: interrupted, onNotification: wantsProgress ? notify : undefined },
+          {
+            ...sending,
+            onInterrupted: () => sending.interrupted?.(),
+            onNotification: wantsProgress ? (name, said) => sending.notify(name, said) : undefined,
+          },
         )
         return { answer, revision: connection.verdict.revision }
       },

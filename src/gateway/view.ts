@@ -5,7 +5,7 @@ import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
 import type { Method } from '../spec/index.ts'
 import { paramHeaderFault, paramHeadersOf } from '../wire/index.ts'
 import type { Answer, Ask, Call, Caller, CallHandler, ParamHeader, Remark } from '../wire/index.ts'
-import { SUBSCRIBABLE } from './changes.ts'
+import { carry } from './carried.ts'
 import { gather } from './gather.ts'
 import { LISTS } from './lists.ts'
 import { listen } from './listen.ts'
@@ -52,9 +52,6 @@ const HANDLERS: Partial<Record<Method, Handler>> = {
   [METHOD.subscribe]: (view, call) => view.subscribe(call),
   [METHOD.unsubscribe]: (view, call) => view.unsubscribe(call),
 }
-
-/** The capabilities that mcpx carries across, by what an upstream declares. */
-const CARRIED = ['tools', 'prompts', 'resources', 'completions'] as const
 
 export class View implements CallHandler {
   readonly members: readonly Member[]
@@ -307,17 +304,6 @@ export class View implements CallHandler {
     if (this.single !== undefined || this.#options.naming === 'none' || kind.startsWith('resource'))
       return offered
     return offered.map((item) => ({ ...item, name: member.publicName(String(item['name'])) }))
-  }
-}
-
-/** What an upstream declares, as far as mcpx carries it. It tells itself when what a server offers turns out to be other. */
-function carry(declared: JsonObject, into: JsonObject): void {
-  for (const name of CARRIED) {
-    const own = declared[name]
-    if (own === undefined) continue
-    const subscribe = isObject(own) && own['subscribe'] === true ? { subscribe: true } : {}
-    const changes = name in SUBSCRIBABLE ? { listChanged: true } : {}
-    into[name] = { ...(into[name] as JsonObject | undefined), ...changes, ...subscribe }
   }
 }
 

@@ -33,6 +33,7 @@ export function addCall(app: FastifyInstance, gateway: Gateway): void {
       cancellation,
       asked: 'by-result',
       wantsProgress: false,
+      logLevel: undefined,
       notify() {},
     }
     const answer = await view.handle(call)

@@ -1,9 +1,9 @@
 // One open connection to one upstream: it numbers requests, speaks the agreed revision, and knows who waits for what.
-import { Cancellation, clip, isObject, McpxError } from '../base/index.ts'
+import { Cancellation, clip, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { describeClose, stderrOf } from '../era/index.ts'
 import type { Verdict } from '../era/index.ts'
-import { META, METHOD, revision } from '../spec/index.ts'
+import { METHOD, revision } from '../spec/index.ts'
 import { answerOf, enveloped, repeatingHeaders, versionHeader } from '../wire/index.ts'
 import type {
   Answer,
@@ -21,6 +21,7 @@ import type { Asker, StrayInquiry } from './asker.ts'
 import { Deadlines } from './deadlines.ts'
 import { Inquiries } from './inquiries.ts'
 import type { InquiriesOptions } from './inquiries.ts'
+import { resumed, subscriptionOf } from './params.ts'
 import { failureOf, isAuthStatus, isSessionGone } from './send-failure.ts'
 
 /** What mcpx calls itself on its upstream hops, and what it can be asked there where a request does not say otherwise. */
@@ -359,22 +360,4 @@ export class Connection implements ChannelListener {
       data: { reason, ran: running === undefined ? 'no' : 'unknown' },
     })
   }
-}
-
-/** The params with what a retry adds. Legacy servers have no such members, and answers that came early are kept for them. */
-function resumed({ params, resume }: UpstreamRequest): JsonObject | undefined {
-  if (resume === undefined) return params
-  const { responses, state } = resume
-  return {
-    ...params,
-    ...(responses === undefined ? {} : { inputResponses: responses }),
-    ...(state === undefined ? {} : { requestState: state }),
-  }
-}
-
-/** The request that a notification belongs to where all of them share a pipe. */
-function subscriptionOf(params: JsonObject): Id | undefined {
-  const meta = params['_meta']
-  const id = isObject(meta) ? meta[META.subscriptionId] : undefined
-  return typeof id === 'number' ? id : undefined
 }

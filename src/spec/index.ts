@@ -15,6 +15,7 @@ export {
 export type { Era, HttpFacts, MethodFacts, RevisionFacts } from './facts.ts'
 export { FEATURES } from './features.ts'
 export type { Fallback, FeatureFacts, FeatureName, Place } from './features.ts'
+export { isLogLevel, isMoreVerbose, logReaches } from './log-levels.ts'
 export { METHOD } from './methods.ts'
 export { ERRORS, HEADERS, LOG_LEVELS, META } from './names.ts'
 export type { LogLevel } from './names.ts'

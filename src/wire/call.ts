@@ -1,6 +1,6 @@
 // The contract between those who serve clients (endpoint) and those who answer them (gateway).
 import type { Cancellation, JsonObject } from '../base/index.ts'
-import type { RevisionFacts, RevisionId } from '../spec/index.ts'
+import type { LogLevel, RevisionFacts, RevisionId } from '../spec/index.ts'
 import type { Answer } from './message.ts'
 import type { Question } from './question.ts'
 
@@ -29,6 +29,8 @@ export interface Call {
   readonly headerValues?: ((name: string) => readonly string[] | undefined) | undefined
   /** Whether the caller gave a progress token: without one no progress is asked for upstream. */
   readonly wantsProgress: boolean
+  /** From which level on the caller wants logs of this call; undefined where it wants none. */
+  readonly logLevel: LogLevel | undefined
   /** Sends the caller a notification that belongs to this call, params in the newest shape. */
   notify(method: string, params: JsonObject): void
   /** The server ended its stream and goes on later: a caller that can come back for its answer is let go meanwhile. */

@@ -17,7 +17,9 @@ const turns = async (): Promise<void> => {
 const told = (lines: readonly Line[]): unknown[] =>
   lines.map(({ received }) => {
     const initialize = received.find(({ message }) => 'method' in message && message.method === 'initialize')
-    return initialize && 'params' in initialize.message ? initialize.message.params?.['capabilities'] : undefined
+    return initialize && 'params' in initialize.message
+      ? initialize.message.params?.['capabilities']
+      : undefined
   })
 
 test('what one credential opened never serves another', async () => {

@@ -19,6 +19,7 @@ export function localCall(method: string, params: JsonObject): Call {
     cancellation: new Cancellation(),
     asked: 'by-result',
     wantsProgress: false,
+    logLevel: undefined,
     notify() {},
   }
 }

@@ -109,14 +109,10 @@ function contextOf({ message, inbound, request, signal, send }: Run): MethodCont
         send({ jsonrpc: '2.0', method: METHOD.progress, params: { ...params, progressToken } })
     },
     log(params: LogParams) {
-      if (reaches(params.level, logLevel))
+      if (logReaches(params.level, logLevel))
         send({ jsonrpc: '2.0', method: METHOD.message, params: { ...params } })
     },
   }
-}
-
-function reaches(level: LogLevel, wanted: LogLevel | undefined): boolean {
-  return wanted !== undefined && LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(wanted)
 }
 
 /** A method's own error is a 200; two are framing that only the method could judge. */

@@ -57,7 +57,7 @@ export class HeldCall {
 
   notify(method: string, params: JsonObject): void {
     const latest = [...this.#attached].at(-1)
-    if (latest?.wantsProgress === true) latest.notify(method, params)
+    latest?.notify(method, params)
   }
 
   /** The call was sent. */

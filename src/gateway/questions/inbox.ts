@@ -1,6 +1,6 @@
 // The inbox: questions that a caller cannot answer, for a person who can. Each principal sees its own.
-import { Cancellation, clip, McpxError } from '../../base/index.ts'
-import type { Clock, JsonObject, Timer } from '../../base/index.ts'
+import { clip, McpxError } from '../../base/index.ts'
+import type { Cancellation, Clock, JsonObject, Timer } from '../../base/index.ts'
 import { ERRORS, METHOD } from '../../spec/index.ts'
 import type { Answer, Question } from '../../wire/index.ts'
 import { replyFaults } from './check.ts'

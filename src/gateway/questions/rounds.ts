@@ -1,5 +1,5 @@
 // A round of questions as a result that requires input, and what came back for it.
-import { isObject } from '../../base/index.ts'
+import { isObject, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import { METHOD, newest } from '../../spec/index.ts'
 import type { RevisionId } from '../../spec/index.ts'
@@ -48,6 +48,13 @@ export function urlsRequired(error: RpcError): Round | undefined {
     .filter(isObject)
     .map((params, i) => [`elicitation-${i + 1}`, { method: METHOD.elicit, params }] as const)
   return all.length === 0 ? undefined : new Map(all)
+}
+
+export function exhausted(server: AskingServer): McpxError {
+  return new McpxError(
+    'QUESTIONS_EXHAUSTED',
+    `Server "${server.name}" asked for more and more input and never answered. Raise "questions.rounds" if it needs so many rounds.`,
+  )
 }
 
 const FAULTS = 'io.mcpx/faults'

@@ -1,0 +1,27 @@
+// What params say of the hop that they travel.
+import { isObject } from '../base/index.ts'
+import type { JsonObject } from '../base/index.ts'
+import { META } from '../spec/index.ts'
+import type { Id } from '../wire/index.ts'
+import type { UpstreamRequest } from './connection.ts'
+
+/** The params with what a retry adds. Legacy servers have no such members, and answers that came early are kept for them. */
+export function resumed({
+  params,
+  resume,
+}: Pick<UpstreamRequest, 'params' | 'resume'>): JsonObject | undefined {
+  if (resume === undefined) return params
+  const { responses, state } = resume
+  return {
+    ...params,
+    ...(responses === undefined ? {} : { inputResponses: responses }),
+    ...(state === undefined ? {} : { requestState: state }),
+  }
+}
+
+/** The request that a notification belongs to where all of them share a pipe. */
+export function subscriptionOf(params: JsonObject): Id | undefined {
+  const meta = params['_meta']
+  const id = isObject(meta) ? meta[META.subscriptionId] : undefined
+  return typeof id === 'number' ? id : undefined
+}
