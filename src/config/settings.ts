@@ -125,7 +125,7 @@ export const SETTINGS = {
     default: 'auto',
     hot: true,
     description:
-      'Whether a legacy server is told exactly what its caller can be asked, in a session of its own, or all that any caller may be; auto is exact over HTTP and union for a process.',
+      'Whether a legacy server is told exactly what its caller can be asked, in a session of its own, or all that any caller may be; auto is union for a process that is shared by all, and else exact.',
   }),
   'questions.ttl': setting(duration({ min: 1 }), {
     default: 10 * MINUTE,

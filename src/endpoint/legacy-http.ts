@@ -7,7 +7,15 @@ import { AnswerStream } from './answer-stream.ts'
 import { callerOf, strangerOf } from './caller.ts'
 import type { Visit } from './caller.ts'
 import type { EndpointOptions, Outcome } from './contract.ts'
-import { agree, answerInitialize, answerLegacy, cancel, DEFAULT_LEVEL, takeNotification, tune } from './legacy.ts'
+import {
+  agree,
+  answerInitialize,
+  answerLegacy,
+  cancel,
+  DEFAULT_LEVEL,
+  takeNotification,
+  tune,
+} from './legacy.ts'
 import type { LegacyExchange } from './legacy.ts'
 import { noteAnswer, noteMessage, noteServed } from './outcome.ts'
 import { refusal, unread } from './refusals.ts'

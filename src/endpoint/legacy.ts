@@ -2,7 +2,16 @@
 import { asMcpxError, clip, isObject } from '../base/index.ts'
 import type { Cancellation, JsonObject } from '../base/index.ts'
 import { markerOf } from '../era/index.ts'
-import { ERRORS, eraOf, isLogLevel, isRevisionId, LOG_LEVELS, METHOD, methodIn, newest } from '../spec/index.ts'
+import {
+  ERRORS,
+  eraOf,
+  isLogLevel,
+  isRevisionId,
+  LOG_LEVELS,
+  METHOD,
+  methodIn,
+  newest,
+} from '../spec/index.ts'
 import type { LogLevel, RevisionId } from '../spec/index.ts'
 import {
   lower,
@@ -61,7 +70,10 @@ export async function answerInitialize(
   options: EndpointOptions,
 ): Promise<RpcResponse> {
   const discover: RpcRequest = { jsonrpc: '2.0', id: request.id, method: METHOD.discover }
-  const answer = await runCall(new InboundCall(discover, caller, { clock: options.clock, logs: NO_LOGS, send: () => {} }), options)
+  const answer = await runCall(
+    new InboundCall(discover, caller, { clock: options.clock, logs: NO_LOGS, send: () => {} }),
+    options,
+  )
   if ('error' in answer)
     return { jsonrpc: '2.0', id: request.id, error: lowerError(answer.error, caller.revision) }
   const { capabilities, instructions } = answer.result

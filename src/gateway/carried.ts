@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/index.ts'
 import { SUBSCRIBABLE } from './changes.ts'
 
 /** The capabilities that mcpx carries across, by what an upstream declares. */
-const CARRIED = ['tools', 'prompts', 'resources', 'completions'] as const
+const CARRIED = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const
 
 /** What an upstream declares, as far as mcpx carries it. It tells itself when what a server offers turns out to be other. */
 export function carry(declared: JsonObject, into: JsonObject): void {

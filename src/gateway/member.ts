@@ -178,7 +178,8 @@ export class Member {
       return this.#io.questions.run(this.#asking(errand), { call, params: errand.params })
     return this.#request(call.caller, errand, {
       ...{ params: errand.params, cancellation: call.cancellation },
-      onNotification: call.wantsProgress ? (method, params) => call.notify(method, params) : undefined,
+      ...{ wantsProgress: call.wantsProgress, logLevel: call.logLevel },
+      onNotification: (method, params) => call.notify(method, params),
     }).then(({ answer }) => answer)
   }
 
@@ -225,15 +226,16 @@ export class Member {
       ...{ name: this.name, lead, roots: this.#roots },
       ownerOf: ({ caller }) => this.upstream.ownerOf(caller),
       rootsChanged: (owner) => this.upstream.tell(owner, METHOD.rootsChanged),
-      send: async ({ caller, wantsProgress }, { answers, ...sending }) => {
+      send: async ({ caller, wantsProgress, logLevel }, { answers, ...sending }) => {
         const { principal, session, revision } = caller
         const { answer, connection } = await this.#request(
           { principal, session, revision, answers },
           { ...errand, method, params: sending.params, lead },
           {
             ...sending,
+            ...{ wantsProgress, logLevel },
             onInterrupted: () => sending.interrupted?.(),
-            onNotification: wantsProgress ? (name, said) => sending.notify(name, said) : undefined,
+            onNotification: (name, said) => sending.notify(name, said),
           },
         )
         return { answer, revision: connection.verdict.revision }

@@ -1,5 +1,5 @@
 // What stands behind one endpoint: all servers under prefixed names, or one server under its own.
-import { clip, isObject, McpxError, nearest } from '../base/index.ts'
+import { clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
 import type { Method } from '../spec/index.ts'
@@ -17,6 +17,8 @@ import { afterPrefix, mayBeShortened } from './names.ts'
 import type { Naming } from './names.ts'
 import { pageOf } from './pages.ts'
 import { ResourceRoutes } from './resource-routes.ts'
+import { unknown } from './unknown.ts'
+import type { NamedList } from './unknown.ts'
 
 export interface ViewOptions {
   readonly members: readonly Member[]
@@ -26,8 +28,6 @@ export interface ViewOptions {
   readonly clock: Clock
   readonly log: Log
 }
-
-type NamedList = 'tools' | 'prompts'
 
 /** Which server a public name belongs to, and what that server calls it. */
 interface Route {
@@ -341,15 +341,4 @@ function unique(items: readonly JsonObject[], key: string): JsonObject[] {
   const byKey = new Map<unknown, JsonObject>()
   for (const item of items) if (!byKey.has(item[key])) byKey.set(item[key], item)
   return [...byKey.values()]
-}
-
-function unknown(kind: NamedList, name: unknown, known: readonly string[]): McpxError {
-  const [code, noun] =
-    kind === 'tools' ? (['TOOL_UNKNOWN', 'tool'] as const) : (['PROMPT_UNKNOWN', 'prompt'] as const)
-  if (typeof name !== 'string') return new McpxError(code, `Unknown ${noun}: params.name must be a string`)
-  const near = nearest(name, known)
-  return new McpxError(
-    code,
-    `Unknown ${noun}: ${clip(name)}${near === undefined ? '' : `. Did you mean ${near}?`}`,
-  )
 }

@@ -1,9 +1,9 @@
 // One open connection to one upstream: it numbers requests, speaks the agreed revision, and knows who waits for what.
 import { Cancellation, clip, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
-import { describeClose, stderrOf } from '../era/index.ts'
 import type { Verdict } from '../era/index.ts'
 import { METHOD, revision } from '../spec/index.ts'
+import type { LogLevel } from '../spec/index.ts'
 import { answerOf, enveloped, repeatingHeaders, versionHeader } from '../wire/index.ts'
 import type {
   Answer,
@@ -17,12 +17,14 @@ import type {
   RpcResponse,
   SendFailure,
 } from '../wire/index.ts'
-import type { Asker, StrayInquiry } from './asker.ts'
+import type { StrayInquiry } from './asker.ts'
 import { Deadlines } from './deadlines.ts'
 import { Inquiries } from './inquiries.ts'
 import type { InquiriesOptions } from './inquiries.ts'
+import { ToldLevel, whoseLog } from './logs.ts'
 import { resumed, subscriptionOf } from './params.ts'
-import { failureOf, isAuthStatus, isSessionGone } from './send-failure.ts'
+import type { UpstreamRequest } from './request.ts'
+import { cancelled, closedError, failureOf, isAuthStatus, isSessionGone } from './send-failure.ts'
 
 /** What mcpx calls itself on its upstream hops, and what it can be asked there where a request does not say otherwise. */
 export interface Identity {
@@ -55,30 +57,6 @@ export interface ConnectionOptions {
   readonly asksAside: () => boolean
 }
 
-export interface UpstreamRequest {
-  readonly method: string
-  readonly params: JsonObject | undefined
-  readonly cancellation?: Cancellation | undefined
-  /** `Mcp-Param-*` and the like; ignored on a pipe. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly logLevel?: string | undefined
-  /** Receives progress and logs of this request; without it none is asked for. */
-  readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined
-  /** The server ended the request's stream and goes on later. */
-  readonly onInterrupted?: (() => void) | undefined
-  /** It ends when it is cancelled, and may be silent until then. */
-  readonly lasting?: true
-  /** What the caller can be asked: said to servers of the modern era, which ask by their results. */
-  readonly answers?: JsonObject | undefined
-  /** What goes on from an earlier answer of a server that asks by results. */
-  readonly resume?:
-    { readonly responses: JsonObject | undefined; readonly state: string | undefined } | undefined
-  /** Answers what a legacy server asks during this request; without it no question can belong to it. */
-  readonly asker?: Asker | undefined
-  /** Whether such requests are known to ask; those run one after the other where they share a pipe. */
-  readonly asks?: boolean | undefined
-}
-
 interface Pending {
   readonly request: UpstreamRequest
   readonly resolve: (answer: Answer) => void
@@ -94,6 +72,7 @@ export class Connection implements ChannelListener {
   readonly #pending = new Map<Id, Pending>()
   readonly #deadlines: Deadlines
   readonly #inquiries: Inquiries
+  readonly #toldLevel: ToldLevel
   #closed: CloseReason | undefined
 
   constructor(options: ConnectionOptions) {
@@ -104,6 +83,7 @@ export class Connection implements ChannelListener {
       { idle: options.callTimeout, longest: options.callTimeoutMax },
       (id, limit) => this.#expire(id, limit),
     )
+    this.#toldLevel = new ToldLevel(options.verdict.revision, this.capabilities)
     const { verdict, channel, clock, onStrayInquiry, onSighting, asksAside } = options
     this.#inquiries = new Inquiries({
       ...{ clock, onSighting, asksAside, revision: verdict.revision, onStray: onStrayInquiry },
@@ -160,9 +140,9 @@ export class Connection implements ChannelListener {
     try {
       leave = await this.#inquiries.enter(waiting)
     } catch {
-      if (this.#closed !== undefined) throw this.#closedError(this.#closed)
+      if (this.#closed !== undefined) throw closedError(server, this.#closed)
       const given = request.cancellation?.reason
-      if (given !== undefined) throw this.#cancelled(request.method, given)
+      if (given !== undefined) throw cancelled(server, request.method, given)
       const message = `Server "${server}" was busy for ${callTimeout / 1000} s with other calls that may ask their caller something. Raise "callTimeout", or "max" if the server may run more than once.`
       throw new McpxError('UPSTREAM_TIMEOUT', message)
     } finally {
@@ -179,6 +159,7 @@ export class Connection implements ChannelListener {
         leave?.()
         return reject(refusal)
       }
+      this.#tellLevel(request.logLevel)
       if (request.lasting === undefined) this.asked++
       const id = this.#options.nextId()
       const pending: Pending = { request, resolve, reject, forget: undefined }
@@ -192,9 +173,10 @@ export class Connection implements ChannelListener {
 
   /** Why a request is not sent at all: what was never sent needs no cancelling on the wire. */
   #refusalOf(request: UpstreamRequest): McpxError | undefined {
-    if (this.#closed !== undefined) return this.#closedError(this.#closed)
+    const { server } = this.#options
+    if (this.#closed !== undefined) return closedError(server, this.#closed)
     const given = request.cancellation?.reason
-    if (given !== undefined) return this.#cancelled(request.method, given)
+    if (given !== undefined) return cancelled(server, request.method, given)
     // To a server that keeps no states a retry would be a call of its own, and would run twice.
     if (request.resume?.state === undefined || revision(this.verdict.revision).asks === 'by-result')
       return undefined
@@ -243,7 +225,8 @@ export class Connection implements ChannelListener {
 
   onClosed(reason: CloseReason): void {
     this.#closed = reason
-    for (const [id, { request }] of this.#pending) this.#reject(id, this.#closedError(reason, request.method))
+    for (const [id, { request }] of this.#pending)
+      this.#reject(id, closedError(this.#options.server, reason, request.method))
     this.#deadlines.stop()
     this.#inquiries.close()
     this.#options.onClosed(reason)
@@ -253,13 +236,13 @@ export class Connection implements ChannelListener {
     const { era, revision: spoken } = this.verdict
     const { identity, channel } = this.#options
     const byResult = revision(spoken).asks === 'by-result'
-    const params = enveloped(byResult ? resumed(request) : request.params, {
+    const params = enveloped(byResult ? resumed(request.params, request.resume) : request.params, {
       revision: spoken,
       client:
         era === 'modern'
           ? { info: identity.info, capabilities: request.answers ?? identity.capabilities }
           : undefined,
-      progressToken: request.onNotification === undefined || request.lasting ? undefined : id,
+      progressToken: request.wantsProgress === true ? id : undefined,
       logLevel: request.logLevel,
     })
     const { method } = request
@@ -292,20 +275,43 @@ export class Connection implements ChannelListener {
       if (typeof given === 'string' || typeof given === 'number') this.#inquiries.onCancelled(given)
       return
     }
-    const token = method === METHOD.progress ? params['progressToken'] : undefined
-    const owner = typeof token === 'number' ? token : (via ?? subscriptionOf(params))
-    const pending = owner === undefined ? undefined : this.#pending.get(owner)
-    if (pending === undefined) {
-      if (method !== METHOD.progress) this.#options.onNotification(notification)
-      return
+    const owner = this.#ownerOf(method, params, via)
+    const request = owner === undefined ? undefined : this.#pending.get(owner)?.request
+    if (method === METHOD.progress) {
+      if (request?.wantsProgress !== true) return
+    } else if (method === METHOD.message) {
+      const { server, log } = this.#options
+      if (request === undefined) return log.debug('a log line of a server belongs to no one call', { server })
+    } else if (request === undefined || (CHANGES.has(method) && request.lasting === undefined)) {
+      return this.#options.onNotification(notification)
     }
-    if (owner !== undefined) this.#deadlines.extend(owner)
-    pending.request.onNotification?.(method, params)
+    // On a shared way a log line is a sign of life of some call, but which one's is not sure.
+    if (owner !== undefined && (via !== undefined || method !== METHOD.message)) this.#deadlines.extend(owner)
+    request.onNotification?.(method, params)
+  }
+
+  /** The request that a notification belongs to: by its token, by the stream that brought it, or as far as that can be told. */
+  #ownerOf(method: string, params: JsonObject, via: Id | undefined): Id | undefined {
+    if (method === METHOD.progress) {
+      const token = params['progressToken']
+      return typeof token === 'number' ? token : undefined
+    }
+    if (via !== undefined || method !== METHOD.message) return via ?? subscriptionOf(params)
+    return whoseLog(params['level'], this.#pending, {
+      onlyWanted: this.verdict.era === 'modern',
+      isParked: (id) => this.#inquiries.isParked(id),
+    })
+  }
+
+  /** A legacy server is told once what to log; the answer changes nothing, and nobody waits for it. */
+  #tellLevel(level: LogLevel | undefined): void {
+    if (this.#toldLevel.raise(level))
+      this.request({ method: METHOD.setLevel, params: { level } }).catch(() => {})
   }
 
   #cancel(id: Id, reason: string): void {
     const method = this.#pending.get(id)?.request.method ?? 'a request'
-    this.#reject(id, this.#cancelled(method, reason))
+    this.#reject(id, cancelled(this.#options.server, method, reason))
     this.#tellGivenUp(id, reason)
   }
 
@@ -343,21 +349,9 @@ export class Connection implements ChannelListener {
     pending.forget?.()
     return pending
   }
-
-  #cancelled(method: string, reason: string): McpxError {
-    return new McpxError(
-      'CANCELLED',
-      `${method} on server "${this.#options.server}" was cancelled: ${reason}`,
-    )
-  }
-
-  /** `running` is the method of a request that had been sent: it may have run. */
-  #closedError(reason: CloseReason, running?: string): McpxError {
-    const { server } = this.#options
-    const lost = running === undefined ? '' : ` while it was asked ${running}, which may have run`
-    const text = `Server "${server}" ${describeClose(reason)}${lost}.${stderrOf(reason)}`
-    return new McpxError('UPSTREAM_CLOSED', text, {
-      data: { reason, ran: running === undefined ? 'no' : 'unknown' },
-    })
-  }
 }
+
+/** What concerns everybody, whichever request's stream brings it. */
+const CHANGES: ReadonlySet<string> = new Set([
+  ...[METHOD.toolsChanged, METHOD.promptsChanged, METHOD.resourcesChanged, METHOD.resourceUpdated],
+])

@@ -71,6 +71,11 @@ export class Inquiries {
     return this.#slot.enter(cancellation)
   }
 
+  /** Whether a call waits for answers to what it asked. */
+  isParked(id: Id): boolean {
+    return this.#calls.get(id)?.parked === true
+  }
+
   get needsSlot(): boolean {
     return !this.#options.byStream || this.#options.asksAside()
   }

@@ -22,13 +22,14 @@ export interface Attribution {
  */
 export function whoseLog(
   level: unknown,
-  requests: Iterable<readonly [Id, Logging]>,
+  requests: Iterable<readonly [Id, { readonly request: Logging }]>,
   { onlyWanted, isParked }: Attribution,
 ): Id | undefined {
   let owner: string | undefined
   let running: Id | undefined
   let parked: Id | undefined
-  for (const [id, { principal, logLevel }] of requests) {
+  for (const [id, { request }] of requests) {
+    const { principal, logLevel } = request
     const wants = logReaches(level, logLevel)
     if (principal === undefined || (onlyWanted && !wants)) continue
     if (owner !== undefined && owner !== principal) return undefined
@@ -46,7 +47,8 @@ export class ToldLevel {
   #told: LogLevel | undefined
 
   constructor(revision: RevisionId, capabilities: Readonly<Record<string, unknown>>) {
-    this.#settable = capabilities['logging'] !== undefined && methodIn(revision, METHOD.setLevel) !== undefined
+    this.#settable =
+      capabilities['logging'] !== undefined && methodIn(revision, METHOD.setLevel) !== undefined
   }
 
   /** Whether the server has to be told that level first; it then counts as told. */

@@ -28,8 +28,8 @@ const EVERYTHING: JsonObject = {
 }
 
 /**
- * What an instance is told. Sessions are cheap, so each set of capabilities has its own; a process is not, so it is told
- * everything, and what a caller cannot answer is refused when it is asked. Roots are permissions for some servers: one that
+ * What an instance is told. Sessions are cheap, so each set of capabilities has its own, and so has an owner's process; one
+ * that is shared by all is told everything, and what a caller cannot answer is refused when it is asked. Roots are permissions for some servers: one that
  * is shared by all never learns those of a caller.
  */
 export function declaredFor(
@@ -42,7 +42,8 @@ export function declaredFor(
   answers: JsonObject,
 ): Declared {
   const { scope, transport, mirroring } = server
-  const all = mirroring === 'union' || (mirroring === 'auto' && transport === 'stdio')
+  const shared = transport === 'stdio' && scope === 'global'
+  const all = mirroring === 'union' || (mirroring === 'auto' && shared)
   const { roots: callersRoots, ...asked } = all ? { ...EVERYTHING, roots: {} } : answers
   const hasRoots = scope === 'global' ? server.roots : callersRoots !== undefined
   const changing = scope === 'global' ? {} : { listChanged: true }

@@ -3,13 +3,15 @@ import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { META } from '../spec/index.ts'
 import type { Id } from '../wire/index.ts'
-import type { UpstreamRequest } from './connection.ts'
+
+/** What goes on from an earlier answer of a server that asks by results. */
+export interface Resume {
+  readonly responses: JsonObject | undefined
+  readonly state: string | undefined
+}
 
 /** The params with what a retry adds. Legacy servers have no such members, and answers that came early are kept for them. */
-export function resumed({
-  params,
-  resume,
-}: Pick<UpstreamRequest, 'params' | 'resume'>): JsonObject | undefined {
+export function resumed(params: JsonObject | undefined, resume: Resume | undefined): JsonObject | undefined {
   if (resume === undefined) return params
   const { responses, state } = resume
   return {

@@ -1,7 +1,8 @@
 import { clip, McpxError } from '../base/index.ts'
+import { describeClose, stderrOf } from '../era/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import type { Era } from '../spec/index.ts'
-import type { SendFailure } from '../wire/index.ts'
+import type { CloseReason, SendFailure } from '../wire/index.ts'
 
 type StatusFailure = SendFailure & { readonly kind: 'status' }
 
@@ -39,6 +40,19 @@ export function failureOf(failure: SendFailure, server: string, method: string):
     case 'status':
       return statusFailure(failure, server, method)
   }
+}
+
+/** The error of a request on a connection that is gone. `running` is the method of one that had been sent: it may have run. */
+export function closedError(server: string, reason: CloseReason, running?: string): McpxError {
+  const lost = running === undefined ? '' : ` while it was asked ${running}, which may have run`
+  const text = `Server "${server}" ${describeClose(reason)}${lost}.${stderrOf(reason)}`
+  return new McpxError('UPSTREAM_CLOSED', text, {
+    data: { reason, ran: running === undefined ? 'no' : 'unknown' },
+  })
+}
+
+export function cancelled(server: string, method: string, reason: string): McpxError {
+  return new McpxError('CANCELLED', `${method} on server "${server}" was cancelled: ${reason}`)
 }
 
 /** Statuses that ask for credentials, or refuse those that came. */

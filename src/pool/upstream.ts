@@ -10,13 +10,14 @@ import { AskMemory } from './ask-memory.ts'
 import type { StrayInquiry } from './asker.ts'
 import { connect, serverInfoOf } from './connect.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
-import type { Connection, UpstreamRequest } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { Instance, Lease } from './instance.ts'
 import { Lane } from './lane.ts'
 import { declaredFor } from './need.ts'
 import type { Need } from './need.ts'
 import { planStart, recordOf } from './plan.ts'
 import type { LaneName } from './plan.ts'
+import type { UpstreamRequest } from './request.ts'
 import type { ServerSpec } from './server-spec.ts'
 import type { LeaseFor, Served, Shared } from './shared.ts'
 import { remedyFor } from './trouble.ts'
@@ -201,8 +202,9 @@ export class Upstream {
     const asks = request.asker !== undefined && this.#asks.has(request.asker.subject)
     const lease = await this.lease(who, request.cancellation, asks)
     const { connection } = lease
+    const { answers, principal } = who
     try {
-      const outcome = await connection.request({ answers: who.answers, ...request, asks }).then(
+      const outcome = await connection.request({ answers, principal, ...request, asks }).then(
         (answer) => ({ answer }),
         (error: unknown) => ({ error }),
       )

@@ -6,13 +6,14 @@ import {
   ERRORS,
   isRevisionId,
   LOG_LEVELS,
+  logReaches,
   META,
   METHOD,
   methodIn,
   newest,
   revisionsOf,
 } from '../../spec/index.ts'
-import type { LogLevel, RevisionId } from '../../spec/index.ts'
+import type { RevisionId } from '../../spec/index.ts'
 import { lower, progressTokenOf, raise, raiseError } from '../../wire/index.ts'
 import type { Answer, RpcError, RpcNotification, RpcRequest } from '../../wire/index.ts'
 import type { Inbound } from './inbound.ts'

@@ -1,10 +1,11 @@
 // What a server's answer asks for before it is one, and how the request is gone on with.
 import type { JsonObject } from '../../base/index.ts'
+import type { Resume } from '../../pool/index.ts'
 import { ERRORS, METHOD } from '../../spec/index.ts'
 import type { RevisionId } from '../../spec/index.ts'
 import { enveloped, lowerReply, raiseQuestion, readInputRequired } from '../../wire/index.ts'
 import type { Answer, Call, Question, RpcRequest } from '../../wire/index.ts'
-import type { AskingServer, Resume, Round, Sent } from './party.ts'
+import type { AskingServer, Round, Sent } from './party.ts'
 import { urlsRequired } from './rounds.ts'
 import type { Bound, StateContent } from './states.ts'
 import { refusal } from './strays.ts'

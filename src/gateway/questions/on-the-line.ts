@@ -1,7 +1,7 @@
 // Calls of those who are asked by requests: each question goes to the caller as it comes, over the connection that it has open.
 import { Cancellation, McpxError } from '../../base/index.ts'
 import type { Clock, JsonObject } from '../../base/index.ts'
-import type { Asker } from '../../pool/index.ts'
+import type { Asker, Resume } from '../../pool/index.ts'
 import { METHOD } from '../../spec/index.ts'
 import { answerable, whyNot } from '../../wire/index.ts'
 import type { Answer, Question } from '../../wire/index.ts'
@@ -9,7 +9,7 @@ import { requiredBy, subjectOf } from './course.ts'
 import type { Course, Errand } from './course.ts'
 import { ROOTS } from './desk.ts'
 import type { Desk } from './desk.ts'
-import type { AskingServer, Resume } from './party.ts'
+import type { AskingServer } from './party.ts'
 import { exhausted, named } from './rounds.ts'
 
 export interface OnTheLineOptions {

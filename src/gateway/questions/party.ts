@@ -1,6 +1,6 @@
 // Who takes part in a call that may ask: the caller on one side, the server on the other.
 import type { Cancellation, JsonObject } from '../../base/index.ts'
-import type { Asker } from '../../pool/index.ts'
+import type { Asker, Resume } from '../../pool/index.ts'
 import type { RevisionId } from '../../spec/index.ts'
 import type { Answer, Call, Question } from '../../wire/index.ts'
 
@@ -31,12 +31,6 @@ export interface Sending {
   notify(method: string, params: JsonObject): void
   /** The server ended its stream and goes on later. */
   interrupted?(): void
-}
-
-/** What a retry says to a server that asks by results. */
-export interface Resume {
-  readonly responses: JsonObject | undefined
-  readonly state: string | undefined
 }
 
 export interface Sent {
