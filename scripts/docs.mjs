@@ -34,6 +34,7 @@ const EXITS = {
   66: 'a file is missing or cannot be read',
   69: 'a server or a port cannot be used',
   70: 'a defect in mcpx itself',
+  75: 'a tool asks something, or too many calls wait for answers: come back with an answer, or later',
   77: 'a server wants credentials, or the daemon refuses the key',
   78: 'the configuration is wrong',
   130: 'interrupted',

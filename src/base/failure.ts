@@ -23,6 +23,7 @@ export const FAILURES = {
   STATE_INVALID: { rpc: -32602, http: 400, exit: 65, retry: 'never' },
   ANSWER_INVALID: { rpc: -32602, http: 400, exit: 65, retry: 'never' },
   QUESTION_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
+  ASK_UNKNOWN: { rpc: -32602, http: 404, exit: 64, retry: 'never' },
   QUESTION_UNANSWERED: { rpc: -32603, http: 502, exit: 1, retry: 'never' },
   QUESTIONS_EXHAUSTED: { rpc: -32603, http: 502, exit: 1, retry: 'never' },
   TOO_MANY_PARKED: { rpc: -32603, http: 429, exit: 75, retry: 'after-backoff' },

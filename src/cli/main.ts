@@ -9,6 +9,7 @@ import { addDaemon } from './commands/daemon.ts'
 import { addKeys } from './commands/keys.ts'
 import { addProbe } from './commands/probe.ts'
 import { addProtocol } from './commands/protocol.ts'
+import { addQuestions } from './commands/questions.ts'
 import { addRecord } from './commands/record.ts'
 import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
@@ -34,6 +35,7 @@ for (const add of [
   addRecord,
   addReplay,
   addClients,
+  addQuestions,
   addKeys,
   addSettings,
   addConfig,

@@ -40,6 +40,8 @@ export interface Gateway {
   /** One server under its own names, or undefined where the configuration has none of that name. */
   only(server: string): View | undefined
   readonly members: readonly Member[]
+  /** The servers' names. */
+  readonly names: readonly string[]
   readonly inbox: Inbox
   /** Calls that wait on a server for an answer of their caller. */
   readonly parked: () => number
@@ -68,6 +70,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
   return {
     ...{ merged: view(members), only: (server) => single.get(server), members, inbox },
+    names: members.map(({ name }) => name),
     parked: () => parking.size,
     stop: (reason) => parking.stop(reason),
   }

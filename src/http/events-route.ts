@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../base/index.ts'
-import { formatComment, formatSse } from '../wire/index.ts'
 import type { EventLog } from './events.ts'
-
-/** Bytes that may wait for a slow reader before it is dropped; it comes back with Last-Event-ID. */
-const MAX_BUFFERED = 1024 * 1024
+import { openStream } from './sse-reply.ts'
 
 /** `GET /v1/events`: server-sent events, resumable with Last-Event-ID or `?after=`. */
 export function addEvents(
@@ -13,34 +10,15 @@ export function addEvents(
   io: { readonly clock: Clock; readonly keepAlive: () => number },
 ): void {
   app.get<{ Querystring: { after?: string } }>('/v1/events', (request, reply) => {
-    reply.hijack()
-    const response = reply.raw
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-cache',
-      'X-Accel-Buffering': 'no',
-    })
-    response.write(formatComment('mcpx events'))
+    const stream = openStream(reply, 'mcpx events', io)
     const stop = events.read(
       {
-        onEvent: ({ id, type, data }) => {
-          if (response.writableLength > MAX_BUFFERED) response.destroy()
-          return response.destroyed
-            ? false
-            : (response.write(formatSse({ id: String(id), event: type, data: JSON.stringify(data) })), true)
-        },
+        onEvent: ({ id, type, data }) =>
+          stream.send({ id: String(id), event: type, data: JSON.stringify(data) }),
       },
       lastSeen(request.headers['last-event-id'] ?? request.query.after),
     )
-    let timer = io.clock.after(io.keepAlive(), alive)
-    function alive(): void {
-      response.write(formatComment())
-      timer = io.clock.after(io.keepAlive(), alive)
-    }
-    response.once('close', () => {
-      timer.cancel()
-      stop()
-    })
+    stream.onClose(stop)
   })
 }
 

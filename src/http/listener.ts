@@ -17,13 +17,14 @@ import type {
 import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { addMetrics } from './metrics-route.ts'
+import { Asks } from './asks.ts'
 import { addPrincipals } from './principal.ts'
 import { sendProblem } from './problem.ts'
 import { unknownServer } from './unknown-server.ts'
 import { addV1 } from './v1.ts'
 import type { V1Options } from './v1.ts'
 
-export interface ListenOptions extends V1Options {
+export interface ListenOptions extends Omit<V1Options, 'asks'> {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -77,7 +78,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const endpoint = name === '' ? merged : single.get(name)
     if (endpoint !== undefined) void endpoint.handle(request, response)
     else {
-      const code = refuse(request, response, refusedAccess(request, access) ?? unknownServer(name, gateway))
+      const code = refuse(
+        request,
+        response,
+        refusedAccess(request, access) ?? unknownServer(name, gateway.names),
+      )
       tellRefused({ request, response }, code, { clock, log, onOutcome })
     }
     return true
@@ -89,7 +94,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   addPrincipals(app, options.principals)
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
   app.get('/health', () => ({ status: 'ok' }))
-  addV1(app, options)
+  const asks = new Asks({ clock, patience: () => options.settings.get('questions.ttl') })
+  addV1(app, { ...options, asks })
   const endpoints = [merged, ...single.values()]
   const sessions = (): number => endpoints.reduce((sum, endpoint) => sum + endpoint.sessions, 0)
   await addMetrics(app, { watch, gateway, sessions })
@@ -99,6 +105,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       url: url.replace('[::1]', 'localhost'),
       close: (reason) => {
         sse?.stop()
+        asks.stop()
         return close(app, endpoints, reason)
       },
     }

@@ -101,7 +101,15 @@ export function createMetrics({ watch, gateway, sessions }: MetricsSources): Met
       for (const [state, count] of Object.entries(counts)) this.set({ state }, count)
     },
   })
-  const all: readonly Metric[] = [durations, requests, pairs, lost, ambiguous, stuck, open, upstreams]
+  const parked = new Gauge({
+    name: 'mcpx_parked_calls',
+    help: 'Calls that wait on a server for an answer of their caller.',
+    registers: [],
+    collect() {
+      this.set(gateway.parked())
+    },
+  })
+  const all: readonly Metric[] = [durations, requests, pairs, lost, ambiguous, stuck, open, upstreams, parked]
   for (const metric of all) register.registerMetric(metric)
   return {
     contentType: register.contentType,

@@ -1,9 +1,7 @@
 import { McpxError, nearest } from '../base/index.ts'
-import type { Gateway } from '../gateway/index.ts'
 
 /** The error for a name that the configuration does not have. */
-export function unknownServer(name: string, gateway: Gateway): McpxError {
-  const names = gateway.members.map((member) => member.name)
+export function unknownServer(name: string, names: readonly string[]): McpxError {
   const near = nearest(name, names)
   const advice =
     near === undefined ? `The servers are: ${names.join(', ') || 'none'}.` : `Did you mean "${near}"?`

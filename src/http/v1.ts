@@ -4,12 +4,15 @@ import type { Clock } from '../base/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Gateway } from '../gateway/index.ts'
 import { REVISIONS } from '../spec/index.ts'
+import { addAsk } from './ask-route.ts'
+import type { Asks } from './asks.ts'
 import { addCall } from './call-route.ts'
 import { addClients } from './clients-route.ts'
 import type { EraWatch } from './era-watch.ts'
 import type { EventLog } from './events.ts'
 import { addEvents } from './events-route.ts'
 import { reportProtocol, reportServer, reportServers } from './report.ts'
+import { addQuestions } from './questions-route.ts'
 import { addSettings } from './settings-route.ts'
 import { unknownServer } from './unknown-server.ts'
 
@@ -20,6 +23,7 @@ export interface V1Options {
   readonly settings: Settings
   readonly events: EventLog
   readonly watch: EraWatch
+  readonly asks: Asks
   /** Where a server's protocol preference was set. */
   readonly preferenceSource: (server: string) => string
 }
@@ -32,7 +36,7 @@ export function addV1(app: FastifyInstance, options: V1Options): void {
   app.get<{ Params: { name: string } }>('/v1/servers/:name', (request) => {
     const { name } = request.params
     const member = gateway.members.find((candidate) => candidate.name === name)
-    if (member === undefined) throw unknownServer(name, gateway)
+    if (member === undefined) throw unknownServer(name, gateway.names)
     return reportServer(member)
   })
   app.get('/v1/protocol', () => ({
@@ -40,6 +44,8 @@ export function addV1(app: FastifyInstance, options: V1Options): void {
     revisions: REVISIONS,
   }))
   addCall(app, gateway)
+  addAsk(app, gateway, options.asks)
+  addQuestions(app, gateway.inbox, { clock, events, keepAlive: () => settings.get('http.keepAlive') })
   addClients(app, watch)
   addSettings(app, settings)
   addEvents(app, events, { clock, keepAlive: () => settings.get('http.keepAlive') })

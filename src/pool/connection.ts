@@ -277,12 +277,10 @@ export class Connection implements ChannelListener {
     }
     const owner = this.#ownerOf(method, params, via)
     const request = owner === undefined ? undefined : this.#pending.get(owner)?.request
-    if (method === METHOD.progress) {
-      if (request?.wantsProgress !== true) return
-    } else if (method === METHOD.message) {
+    if (method === METHOD.progress && request?.wantsProgress !== true) return
+    if (request === undefined || (CHANGES.has(method) && request.lasting === undefined)) {
       const { server, log } = this.#options
-      if (request === undefined) return log.debug('a log line of a server belongs to no one call', { server })
-    } else if (request === undefined || (CHANGES.has(method) && request.lasting === undefined)) {
+      if (method === METHOD.message) log.debug('a log line of a server belongs to no one call', { server })
       return this.#options.onNotification(notification)
     }
     // On a shared way a log line is a sign of life of some call, but which one's is not sure.

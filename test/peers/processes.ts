@@ -51,8 +51,11 @@ export function startChild({ command, args, cwd = ROOT, env }: Command): Child {
 }
 
 /** Starts a program of this project with Node and resolves with the first line of its stdout. */
-export async function startProgram(args: readonly string[]): Promise<Child & { readonly line: string }> {
-  const child = startChild({ command: process.execPath, args })
+export async function startProgram(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Child & { readonly line: string }> {
+  const child = startChild({ command: process.execPath, args, env })
   return { ...child, line: await firstLine(child) }
 }
 

@@ -24,7 +24,7 @@ interface Setup {
 
 function setup(
   habit: Habit,
-  options: { revision?: RevisionId; transport?: TransportKind; era?: 'modern' } = {},
+  options: { revision?: RevisionId; transport?: TransportKind; era?: 'modern'; logging?: true } = {},
 ): Setup {
   const { revision = '2025-06-18', transport = 'stdio' } = options
   const era = options.era ?? (revision === '2026-07-28' ? 'modern' : 'legacy')
@@ -52,7 +52,7 @@ function setup(
       transport,
       source: 'probe',
       stale: false,
-      opening: { capabilities: { tools: {} } },
+      opening: { capabilities: options.logging === true ? { tools: {}, logging: {} } : { tools: {} } },
     },
     identity: { info: { name: 'mcpx' }, capabilities: {} },
     clock,
@@ -174,7 +174,9 @@ test('progress extends the patience, up to the longest that a call may last', as
   const { connection, line, clock } = setup(SILENCE)
   const progress: unknown[] = []
   const seen = watch(
-    connection.request(call({ onNotification: (method, params) => progress.push([method, params]) })),
+    connection.request(
+      call({ wantsProgress: true, onNotification: (method, params) => progress.push([method, params]) }),
+    ),
   )
   expect(sentMessages(line)[0]).toMatchObject({ params: { _meta: { progressToken: 1 } } })
   for (const at of [900, 1800, 2400]) {
@@ -264,7 +266,8 @@ test('notifications go to the request that they belong to, or to all', async () 
   const { connection, line, notified } = setup(SILENCE, { transport: 'streamable-http' })
   const heard: [number, string][] = []
   for (const n of [1, 2]) {
-    watch(connection.request(call({ onNotification: (method) => heard.push([n, method]) })))
+    const onNotification = (method: string) => heard.push([n, method])
+    watch(connection.request(call({ wantsProgress: n === 2, onNotification })))
   }
   line.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 2 } })
   line.say({ jsonrpc: '2.0', method: 'notifications/message', params: {} }, 1)
@@ -277,6 +280,63 @@ test('notifications go to the request that they belong to, or to all', async () 
     [1, 'notifications/message'],
   ])
   expect(notified.map(({ method }) => method)).toEqual(['notifications/tools/list_changed'])
+})
+
+test('what concerns everybody is nobody’s alone, whichever stream brings it', async () => {
+  const { connection, line, notified } = setup(SILENCE, { transport: 'streamable-http' })
+  const heard: string[] = []
+  watch(connection.request(call({ onNotification: (method) => heard.push(method) })))
+  line.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }, 1)
+  line.say({ jsonrpc: '2.0', method: 'notifications/vendor' }, 1)
+  await settled()
+  expect([notified.map(({ method }) => method), heard]).toEqual([
+    ['notifications/tools/list_changed'],
+    ['notifications/vendor'],
+  ])
+})
+
+test('progress that nobody asked for reaches nobody, and is no sign of life', async () => {
+  const { connection, line, clock } = setup(SILENCE)
+  const heard: string[] = []
+  const seen = watch(connection.request(call({ onNotification: (method) => heard.push(method) })))
+  await clock.turn(900)
+  line.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
+  await settled()
+  await clock.turn(100)
+  expect([heard, seen.code]).toEqual([[], 'UPSTREAM_TIMEOUT'])
+})
+
+test.each([
+  ['ann', 0],
+  ['bob', 1],
+] as const)('a log line on a pipe beside a call of %s reaches bob %i times', async (principal, times) => {
+  const { connection, line } = setup(SILENCE, { logging: true })
+  const heard: string[] = []
+  const onNotification = (method: string) => heard.push(method)
+  watch(connection.request(call({ principal: 'bob', logLevel: 'info', onNotification })))
+  watch(connection.request(call({ principal })))
+  line.say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 1 } })
+  await settled()
+  expect(heard).toHaveLength(times)
+})
+
+test('a server is told the level ahead of the first call that wants more, and nobody waits for its answer', async () => {
+  const { connection, line } = setup(answering({ 'tools/call': (to, id) => to.say(reply(id)) }), {
+    logging: true,
+  })
+  const levels = ['error', 'error', 'debug', undefined] as const
+  const seen = levels.map((logLevel) => watch(connection.request(call({ logLevel }))))
+  await settled()
+  expect(seen.map(({ answer }) => answer)).toEqual(levels.map(() => ({ result: {} })))
+  const methods = sentMessages(line).map((message) => 'method' in message && [message.method, message.params])
+  expect(methods).toEqual([
+    ['logging/setLevel', { level: 'error' }],
+    ['tools/call', { name: 'a' }],
+    ['tools/call', { name: 'a' }],
+    ['logging/setLevel', { level: 'debug' }],
+    ['tools/call', { name: 'a' }],
+    ['tools/call', { name: 'a' }],
+  ])
 })
 
 test.each([

@@ -23,13 +23,24 @@ export async function ask<T>(
       { cause: error },
     )
   }
-  const value: unknown = await response.json()
+  const value: unknown = response.status === 204 ? undefined : await response.json()
   if (response.ok) return value as T
   const { code, detail } = isObject(value) ? value : {}
   throw new McpxError(
     isFailureCode(code) ? code : 'INTERNAL',
     typeof detail === 'string' ? detail : `The daemon answered ${path} with HTTP ${response.status}.`,
   )
+}
+
+/** The text of a stream of events, as it comes. Throws `STOPPING` where the daemon does not answer. */
+export async function* openEvents(daemon: DaemonRecord, path: string): AsyncGenerator<string> {
+  const response = await fetch(`${daemon.url}${path}`, { headers: credential() }).catch(() => undefined)
+  if (response?.ok !== true || response.body === null) {
+    const why = response === undefined ? 'does not answer' : `answered HTTP ${response.status}`
+    throw new McpxError('STOPPING', `The daemon (process ${daemon.pid}) at ${daemon.url} ${why}.`)
+  }
+  const decoder = new TextDecoder()
+  for await (const bytes of response.body) yield decoder.decode(bytes as Uint8Array, { stream: true })
 }
 
 function credential(): { authorization?: string } {

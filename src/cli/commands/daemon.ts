@@ -92,7 +92,7 @@ async function beFound(runtime: Runtime, opened: Opened, watch: EraWatch): Promi
       version: VERSION,
       endpointFor: (server) => {
         const view = server === undefined ? gateway.merged : gateway.only(server)
-        if (view === undefined) throw unknownServer(server ?? '', gateway)
+        if (view === undefined) throw unknownServer(server ?? '', gateway.names)
         return endpointOptions(runtime, view, (outcome) => watch.observe(outcome))
       },
     })

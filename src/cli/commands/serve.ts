@@ -57,7 +57,7 @@ async function standalone(options: ServeOptions): Promise<void> {
   const runtime = createRuntime({ configPath: options.config, flags: settingFlags(options), log: createLog })
   const { gateway } = runtime
   const view = options.server === undefined ? gateway.merged : gateway.only(options.server)
-  if (view === undefined) throw unknownServer(options.server ?? '', gateway)
+  if (view === undefined) throw unknownServer(options.server ?? '', gateway.names)
   const interrupted = new Promise<string>(onStopSignal)
   await Promise.race([serveStdio(endpointOptions(runtime, view), process.stdin, process.stdout), interrupted])
   process.stdin.destroy()

@@ -30,7 +30,7 @@ export function addTools(program: Command): void {
 
 async function listTools({ gateway }: Runtime, only: string | undefined): Promise<ServerTools[]> {
   const members = gateway.members.filter((member) => only === undefined || member.name === only)
-  if (only !== undefined && members.length === 0) throw unknownServer(only, gateway)
+  if (only !== undefined && members.length === 0) throw unknownServer(only, gateway.names)
   return Promise.all(members.map(toolsOf))
 }
 

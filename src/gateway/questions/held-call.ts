@@ -31,6 +31,8 @@ export class HeldCall {
   #ended: Promise<Sent> | undefined
   #deliver: ((turn: Turn) => void) | undefined
   #waiting: Round | undefined
+  /** Answers in the caller's place what is asked from now on. */
+  #standIn: ((question: Question) => Answer) | undefined
 
   /** `early` holds answers that came before anything was asked. */
   constructor(early: unknown) {
@@ -79,6 +81,7 @@ export class HeldCall {
 
   /** A question of the server, for the caller; resolves with the caller's answer. */
   put(question: Question, cancellation: Cancellation): Promise<Answer> {
+    if (this.#standIn !== undefined) return Promise.resolve(this.#standIn(question))
     const key = this.#keyFor(question)
     const early = this.#early[key]
     if (early !== undefined && replyFaults(question, early).length === 0) {
@@ -110,6 +113,8 @@ export class HeldCall {
   answer(responses: unknown): void {
     const given = isObject(responses) ? responses : {}
     const again = new Map<string, Question>()
+    // A round that nobody fetched is made anew of what stays open.
+    this.#waiting = undefined
     for (const [key, { question, settle }] of [...this.#out]) {
       const faults = key in given ? replyFaults(question, given[key]) : []
       if (!(key in given) || faults.length > 0) {
@@ -122,8 +127,9 @@ export class HeldCall {
     if (again.size > 0) this.#offer(again)
   }
 
-  /** Answers everything that is open in the caller's place. */
+  /** Answers in the caller's place everything that is open, and whatever is asked later: the caller is asked no more. */
   settleAll(answerFor: (question: Question) => Answer): void {
+    this.#standIn = answerFor
     const all = [...this.#out.values(), ...this.#fresh.values()]
     this.#out.clear()
     this.#fresh.clear()

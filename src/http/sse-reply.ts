@@ -1,0 +1,44 @@
+// A stream of events as the answer to a REST request.
+import type { FastifyReply } from 'fastify'
+import type { Clock } from '../base/index.ts'
+import { formatComment, formatSse } from '../wire/index.ts'
+
+export interface EventStream {
+  /** Sends an event. False where the reader is gone, or too slow: it is broken off. */
+  send(event: { readonly id?: string; readonly event: string; readonly data: string }): boolean
+  onClose(listener: () => void): void
+}
+
+/** Bytes that may wait for a slow reader. */
+const MAX_BUFFERED = 1024 * 1024
+
+/** Begins the stream. `keepAlive` in ms: how often a silent one carries a comment. */
+export function openStream(
+  reply: FastifyReply,
+  greeting: string,
+  io: { readonly clock: Clock; readonly keepAlive: () => number },
+): EventStream {
+  reply.hijack()
+  const response = reply.raw
+  response.writeHead(200, {
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-cache',
+    'X-Accel-Buffering': 'no',
+  })
+  response.write(formatComment(greeting))
+  let timer = io.clock.after(io.keepAlive(), alive)
+  function alive(): void {
+    response.write(formatComment())
+    timer = io.clock.after(io.keepAlive(), alive)
+  }
+  response.once('close', () => timer.cancel())
+  return {
+    send: (event) => {
+      if (response.writableLength > MAX_BUFFERED) response.destroy()
+      if (response.destroyed) return false
+      response.write(formatSse(event))
+      return true
+    },
+    onClose: (listener) => void response.once('close', listener),
+  }
+}

@@ -1,0 +1,90 @@
+// A call that is given up, or that takes too long, ends on its server at once, in the form of that hop; the others go on.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { JsonObject } from '../peers/peer.ts'
+import { CELLS, openBridge, WORK } from './cells.ts'
+import type { Bridge, Cell, Noted } from './cells.ts'
+
+const IMPATIENT = CELLS.filter(({ by }) => by === 'http').map((cell) => ({
+  ...cell,
+  name: `${cell.name}-late`,
+}))
+
+let bridge: Bridge
+let impatient: Bridge
+beforeAll(async () => {
+  bridge = await openBridge(CELLS)
+  impatient = await openBridge(IMPATIENT, { callTimeout: '250ms' })
+})
+afterAll(async () => {
+  await bridge[Symbol.asyncDispose]()
+  await impatient[Symbol.asyncDispose]()
+})
+
+const isWork = ({ message }: Noted) => WORK.some(({ method }) => method === message?.method)
+
+/** How the cell's server was told to give calls up: by their ids, each in the form of the hop. */
+function givenUp(notes: readonly Noted[]): unknown[] {
+  return notes.flatMap(({ closed, message }): object[] => {
+    if (closed !== undefined) return [{ closed }]
+    if (message?.method !== 'notifications/cancelled') return []
+    return [{ cancelled: message.params?.['requestId'] }]
+  })
+}
+
+const formOf = ({ server, over }: Cell, id: unknown) =>
+  server === 'modern' && over === 'http' ? { closed: id } : { cancelled: id }
+
+test.each(CELLS)('$name: one of two calls is given up', async (cell) => {
+  await using caller = await bridge.open(cell)
+  const expected: unknown[] = []
+  for (const [at, { method, params }] of WORK.entries()) {
+    const [doomed, other] = [`doomed ${at} ${cell.name}`, `other ${at} ${cell.name}`]
+    caller.send(doomed, method, params([{ gate: doomed }]))
+    await bridge.gate.reached(doomed)
+    caller.send(other, method, params([{ gate: other }]))
+    await bridge.gate.reached(other)
+    const ids = bridge
+      .notes(cell)
+      .filter(isWork)
+      .map(({ message }) => message?.id)
+    await caller.cancel(doomed)
+    await bridge.gate.reached(`given up by ${cell.name}`, at + 1)
+    expected.push(formOf(cell, ids.at(-2)))
+    expect(givenUp(bridge.notes(cell))).toEqual(expected)
+    bridge.gate.open(other)
+    expect(await caller.answer(other)).toHaveProperty('result')
+    expect(caller.heard.filter(({ id }) => id === doomed)).toEqual([])
+  }
+})
+
+test.each(IMPATIENT)('$name: a call that takes too long is told so, by the server’s name', async (cell) => {
+  await using caller = await impatient.open(cell)
+  for (const [at, { method, params }] of WORK.entries()) {
+    const gate = `never ${at} ${cell.name}`
+    const { error } = (await caller.ask(gate, method, params([{ gate }]))) as { error: JsonObject }
+    expect(error).toMatchObject({ code: -32603, data: { code: 'UPSTREAM_TIMEOUT' } })
+    expect(error['message']).toMatch(`Server "${cell.name}" did not answer ${method} within 0.25 s`)
+    await impatient.gate.reached(`given up by ${cell.name}`, at + 1)
+    const ids = impatient
+      .notes(cell)
+      .filter(isWork)
+      .map(({ message }) => message?.id)
+    expect(givenUp(impatient.notes(cell))).toEqual(ids.map((id) => formOf(cell, id)))
+  }
+})
+
+test.each(CELLS.filter(({ caller, by }) => caller === 'legacy' && by === 'stdio'))(
+  '$name: initialize cannot be given up',
+  async (cell) => {
+    await using caller = await bridge.open(cell)
+    const { revision } = caller
+    const params = {
+      protocolVersion: revision,
+      capabilities: {},
+      clientInfo: { name: 'again', version: '1' },
+    }
+    caller.send('again', 'initialize', params)
+    await caller.cancel('again')
+    expect(await caller.answer('again')).toHaveProperty('result')
+  },
+)
