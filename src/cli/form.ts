@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { METHOD } from '../spec/index.ts'
+import { printable, textOf } from './output.ts'
 
 /** A question as the REST interface and results have it. */
 export interface Asked {
@@ -113,7 +114,7 @@ function promptFor(key: string, field: JsonObject, needed: boolean): string {
   const about = typeof field['description'] === 'string' ? ` (${field['description']})` : ''
   const choices = choicesOf(field)
   const among =
-    choices.length > 0 ? ` [${choices.join(' | ')}]` : field['type'] === 'boolean' ? ' [y | n]' : ''
+    choices.size > 0 ? ` [${choicesText(choices)}]` : field['type'] === 'boolean' ? ' [y | n]' : ''
   const preset = field['default'] === undefined ? '' : `, ${JSON.stringify(field['default'])} if left empty`
   const empty =
     field['default'] === undefined ? (needed ? ', empty declines' : ', may be left empty') : preset
@@ -133,36 +134,40 @@ function valueOf(text: string, field: JsonObject): { readonly value: unknown } |
         ? { value: number }
         : { fault: field['type'] === 'integer' ? 'write a whole number' : 'write a number' }
     }
-    case 'array':
-      return { value: text.split(',').map((item) => item.trim()) }
-    default: {
-      const choices = choicesOf(field)
-      return choices.length === 0 || choices.includes(text)
-        ? { value: text }
-        : { fault: `write one of ${choices.join(', ')}` }
+    case 'array': {
+      const value = text.split(',').map((item) => item.trim())
+      return fitting(value, choicesOf(field)) ? { value } : { fault: `write some of ${namesOf(field)}` }
     }
+    default:
+      return fitting([text], choicesOf(field)) ? { value: text } : { fault: `write one of ${namesOf(field)}` }
   }
 }
 
-function choicesOf(field: JsonObject): readonly string[] {
+function fitting(values: readonly string[], choices: ReadonlyMap<string, string>): boolean {
+  return choices.size === 0 || values.every((value) => choices.has(value))
+}
+
+function namesOf(field: JsonObject): string {
+  return [...choicesOf(field).keys()].join(', ')
+}
+
+function choicesText(choices: ReadonlyMap<string, string>): string {
+  return [...choices].map(([value, title]) => (title === '' ? value : `${value} = ${title}`)).join(' | ')
+}
+
+/** What may be chosen, each with its title, which may be empty. */
+function choicesOf(field: JsonObject): ReadonlyMap<string, string> {
   const items = isObject(field['items']) ? field['items'] : field
-  const { enum: values, oneOf, anyOf } = items
-  if (Array.isArray(values)) return values.map(String)
+  const { enum: values, enumNames, oneOf, anyOf } = items
+  if (Array.isArray(values)) {
+    const titles: readonly unknown[] = Array.isArray(enumNames) ? enumNames : []
+    return new Map(values.map((value, at) => [String(value), textOf(titles[at])]))
+  }
   const options = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : []
-  return options.filter(isObject).map((option) => String(option['const']))
+  return new Map(options.filter(isObject).map((option) => [String(option['const']), textOf(option['title'])]))
 }
 
 function fieldsOf(schema: unknown): ReadonlyMap<string, JsonObject> {
   const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
   return new Map(Object.entries(properties).map(([key, field]) => [key, isObject(field) ? field : {}]))
-}
-
-/** The text that a server sent where one was due. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** Without what could steer a terminal: servers choose these texts. */
-function printable(text: string): string {
-  return text.replaceAll(/[^\P{C}\n]/gu, '?')
 }

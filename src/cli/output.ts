@@ -26,6 +26,16 @@ export function styled(style: Style, text: string): string {
   return colour ? styleText(style, text) : text
 }
 
+/** Without what could steer a terminal: servers choose these texts. Lines stay lines. */
+export function printable(text: string): string {
+  return text.replaceAll(/[^\P{C}\n]/gu, '?')
+}
+
+/** The text that a server sent where one was due. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }

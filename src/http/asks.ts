@@ -1,7 +1,7 @@
 // Tool calls that a caller starts, leaves, and comes back to.
 import { randomUUID } from 'node:crypto'
 import { Cancellation, clip, McpxError } from '../base/index.ts'
-import type { Clock, JsonObject, Timer } from '../base/index.ts'
+import type { Clock, FailureCode, JsonObject, Timer } from '../base/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { callTool } from './tool-call.ts'
 import type { Outcome, ToolRequest } from './tool-call.ts'
@@ -11,7 +11,7 @@ export type AskReport =
   | { readonly id: string; readonly status: 'running' }
   | { readonly id: string; readonly status: 'input_required'; readonly questions: JsonObject }
   | { readonly id: string; readonly status: 'done'; readonly result: JsonObject }
-  | { readonly id: string; readonly status: 'failed'; readonly code: string; readonly detail: string }
+  | { readonly id: string; readonly status: 'failed'; readonly code: FailureCode; readonly detail: string }
 
 export interface AsksOptions {
   readonly clock: Clock
@@ -46,15 +46,9 @@ export class Asks {
     this.#options = options
   }
 
-  /** Starts a call. Throws `TOO_MANY_PARKED` where the principal, or everybody, has too many. */
+  /** Starts a call. Throws `TOO_MANY_PARKED` where too many of the principal's, or of everybody's, are under way. */
   start(view: CallHandler, request: ToolRequest, principal: string): AskReport {
-    const own = [...this.#asks.values()].filter((ask) => ask.principal === principal).length
-    if (own >= PER_PRINCIPAL || this.#asks.size >= IN_ALL) {
-      throw new McpxError(
-        'TOO_MANY_PARKED',
-        `${own} calls of yours are kept already. Delete some: DELETE /v1/ask/{id}.`,
-      )
-    }
+    this.#makeRoom(principal)
     const ask: Ask = {
       ...{ id: randomUUID(), principal, view, request, cancellation: new Cancellation() },
       ...{ watchers: new Set<() => void>(), outcome: undefined, lastSeen: this.#options.clock.now() },
@@ -69,6 +63,7 @@ export class Asks {
   async get(id: string, principal: string, wait: number): Promise<AskReport> {
     const ask = this.#find(id, principal)
     if (ask.outcome === undefined && wait > 0) await this.#change(ask, Math.min(wait, MAX_WAIT))
+    ask.lastSeen = this.#options.clock.now()
     return reportOf(ask)
   }
 
@@ -92,6 +87,20 @@ export class Asks {
   stop(): void {
     this.#sweep?.cancel()
     for (const ask of this.#asks.values()) this.#end(ask, 'mcpx is being stopped')
+  }
+
+  /** Where it is full, the oldest call that is over is forgotten; one that is under way never is. */
+  #makeRoom(principal: string): void {
+    const all = [...this.#asks.values()]
+    const own = all.filter((ask) => ask.principal === principal)
+    const [whose, full] = own.length >= PER_PRINCIPAL ? ['yours', own] : ['all callers', all]
+    if (full === all && all.length < IN_ALL) return
+    const oldest = full.find(isOver)
+    if (oldest !== undefined) this.#asks.delete(oldest.id)
+    else {
+      const text = `${full.length} calls of ${whose} are under way. Answer some, or give them up: DELETE /v1/ask/{id}.`
+      throw new McpxError('TOO_MANY_PARKED', text)
+    }
   }
 
   #run(ask: Ask, request: ToolRequest): void {
@@ -139,12 +148,15 @@ export class Asks {
     const now = this.#options.clock.now()
     for (const ask of this.#asks.values()) {
       if (ask.watchers.size > 0) continue
-      const over = ask.outcome !== undefined && ask.outcome.status !== 'input_required'
-      const limit = over ? KEPT : this.#options.patience()
+      const limit = isOver(ask) ? KEPT : this.#options.patience()
       if (now - ask.lastSeen > limit) this.#end(ask, 'nobody came back for it')
     }
     this.#sweep = this.#asks.size > 0 ? this.#options.clock.after(SWEEP, () => this.#look()) : undefined
   }
+}
+
+function isOver({ outcome }: Ask): boolean {
+  return outcome !== undefined && outcome.status !== 'input_required'
 }
 
 function reportOf({ id, outcome }: Ask): AskReport {

@@ -1,5 +1,5 @@
 // A tool call that comes by the REST interface: asked by results, like a modern client's.
-import { isObject, McpxError } from '../base/index.ts'
+import { asMcpxError, isObject, McpxError } from '../base/index.ts'
 import type { Cancellation, JsonObject } from '../base/index.ts'
 import { METHOD, newest } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
@@ -29,6 +29,7 @@ export type Outcome =
   | { readonly status: 'input_required'; readonly questions: JsonObject; readonly state: string }
   | { readonly status: 'failed'; readonly error: McpxError }
 
+/** What a person who calls by REST can be asked. */
 const ASKED: JsonObject = { elicitation: { form: {}, url: {} } }
 
 /** Throws USAGE for a body that is no request. */
@@ -68,8 +69,7 @@ export async function callTool(
   try {
     return outcomeOf(await view.handle(call), request)
   } catch (error) {
-    if (error instanceof McpxError) return { status: 'failed', error }
-    throw error
+    return { status: 'failed', error: asMcpxError(error) }
   }
 }
 

@@ -113,6 +113,11 @@ export class Connection implements ChannelListener {
     return this.#inquiries.open
   }
 
+  /** Whether what the server asks may belong to a call of another principal, which was given up. */
+  isHauntedFor(principal: string): boolean {
+    return this.#inquiries.isHauntedFor(principal)
+  }
+
   /** Completes a legacy opening, and hears what the server says outside of calls. A modern connection needs neither. */
   begin(): void {
     const { revision: spoken } = this.verdict
@@ -225,10 +230,10 @@ export class Connection implements ChannelListener {
 
   onClosed(reason: CloseReason): void {
     this.#closed = reason
+    this.#inquiries.close()
     for (const [id, { request }] of this.#pending)
       this.#reject(id, closedError(this.#options.server, reason, request.method))
     this.#deadlines.stop()
-    this.#inquiries.close()
     this.#options.onClosed(reason)
   }
 
@@ -256,6 +261,7 @@ export class Connection implements ChannelListener {
     // An error whose request could not be read has no id; the stream that brought it says which request it was.
     const id = response.id ?? via
     if (id !== undefined && this.#pending.has(id)) return this.#settle(id, answerOf(response))
+    if (id !== undefined) this.#inquiries.endedLate(id)
     this.#options.onStray(response)
   }
 
@@ -330,20 +336,19 @@ export class Connection implements ChannelListener {
   }
 
   #settle(id: Id, answer: Answer): void {
-    const pending = this.#take(id)
-    pending?.resolve(answer)
+    this.#take(id, 'answered')?.resolve(answer)
   }
 
   #reject(id: Id, error: McpxError): void {
-    this.#take(id)?.reject(error)
+    this.#take(id, 'given up')?.reject(error)
   }
 
-  #take(id: Id): Pending | undefined {
+  #take(id: Id, how: 'answered' | 'given up'): Pending | undefined {
     const pending = this.#pending.get(id)
     if (pending === undefined) return undefined
     this.#pending.delete(id)
     this.#deadlines.end(id)
-    this.#inquiries.end(id)
+    this.#inquiries.end(id, how)
     pending.forget?.()
     return pending
   }

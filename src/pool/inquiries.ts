@@ -8,7 +8,7 @@ import { ERRORS, METHOD } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Answer, Id, RpcRequest } from '../wire/index.ts'
 import type { Sighting } from './ask-memory.ts'
-import type { Asker, StrayInquiry } from './asker.ts'
+import type { Asker, Inquiry, StrayInquiry } from './asker.ts'
 import { Line } from './line.ts'
 
 export interface InquiriesOptions {
@@ -41,14 +41,26 @@ interface Running {
 }
 
 interface Open {
+  readonly request: RpcRequest
   readonly call: Running | undefined
+  /** Whether its own stream named the call. */
+  readonly named: boolean
   readonly cancellation: Cancellation
+}
+
+/** A call that mcpx gave up; its server may be slow to hear of it, and ask all the same. */
+interface Ghost {
+  readonly principal: string
+  readonly subject: string
+  readonly timer: Timer
 }
 
 /** How long a server may take to ask for more before its call counts as waiting, in ms. */
 const GATHER = 30
 /** Questions of one connection that may be open. */
 const MAX_OPEN = 1000
+/** How long a call that was given up may still be the one that asks, in ms. */
+const HAUNT = 60_000
 
 export class Inquiries {
   readonly #options: InquiriesOptions
@@ -56,6 +68,7 @@ export class Inquiries {
   /** By the server's own id. */
   readonly #open = new Map<Id, Open>()
   readonly #slot = new Line(1)
+  readonly #ghosts = new Map<Id, Ghost>()
 
   constructor(options: InquiriesOptions) {
     this.#options = options
@@ -76,6 +89,11 @@ export class Inquiries {
     return this.#calls.get(id)?.parked === true
   }
 
+  /** Whether a call of another principal that was given up may still ask. */
+  isHauntedFor(principal: string): boolean {
+    return [...this.#ghosts.values()].some((ghost) => ghost.principal !== principal)
+  }
+
   get needsSlot(): boolean {
     return !this.#options.byStream || this.#options.asksAside()
   }
@@ -89,20 +107,25 @@ export class Inquiries {
     })
   }
 
-  /** A call is over, however it ended; nobody waits for what it asked. */
-  end(id: Id): void {
+  /** A call is over: answered, or given up. What is open of it goes to those who may have asked it, or is answered all the same. */
+  end(id: Id, how: 'answered' | 'given up'): void {
     const call = this.#calls.get(id)
     if (call === undefined) return
     this.#calls.delete(id)
     call.window?.cancel()
     call.over.cancel('the call is over')
     call.leave?.()
+    if (how === 'given up') this.#haunt(call)
     if (call.open === 0) return
-    for (const [asked, open] of this.#open) {
-      if (open.call !== call) continue
-      this.#open.delete(asked)
-      open.cancellation.cancel('the server ended the call')
+    for (const open of [...this.#open.values()]) {
+      if (open.call === call) this.#pass(open, how)
     }
+  }
+
+  /** A call that was given up is over on the server too. */
+  endedLate(id: Id): void {
+    this.#ghosts.get(id)?.timer.cancel()
+    this.#ghosts.delete(id)
   }
 
   /** A server asks; `via` is the call whose own stream brought it. */
@@ -117,15 +140,8 @@ export class Inquiries {
     const call = via === undefined ? this.#guess(request.method) : this.#calls.get(via)
     if (via !== undefined && call !== undefined)
       this.#options.onSighting({ exact: call.asker.subject }, 'own-stream')
-    if (call === undefined) return this.#stray(request)
-    const cancellation = new Cancellation()
-    this.#open.set(id, { call, cancellation })
-    if (call.open++ === 0) this.#options.pause(call.id)
-    if (!call.parked) this.#gather(call)
-    const { revision } = this.#options
-    void call.asker
-      .ask({ request, revision, cancellation })
-      .then((answer) => this.#answered(call, id, answer))
+    if (call !== undefined) return this.#carry(request, call, via !== undefined)
+    this.#stray(request, via === undefined ? this.#principals() : [])
   }
 
   /** A server gave a question up. */
@@ -142,7 +158,8 @@ export class Inquiries {
     const open = [...this.#open.values()]
     this.#open.clear()
     for (const { cancellation } of open) cancellation.cancel('the connection closed')
-    for (const id of this.#calls.keys()) this.end(id)
+    for (const id of this.#calls.keys()) this.end(id, 'answered')
+    for (const id of this.#ghosts.keys()) this.endedLate(id)
   }
 
   /**
@@ -158,6 +175,12 @@ export class Inquiries {
     const candidates = running.length > 0 ? running : [...this.#calls.values()]
     const [only, ...others] = candidates
     if (only === undefined) return undefined
+    if (candidates.some(({ asker }) => this.isHauntedFor(asker.principal))) {
+      const ghosts = [...this.#ghosts.values()].map(({ subject }) => subject)
+      const subjects = [...candidates.map(({ asker }) => asker.subject), ...ghosts]
+      tells({ among: [...new Set(subjects)] })
+      return undefined
+    }
     if (others.length === 0) {
       if (running.length > 0) tells({ exact: only.asker.subject })
       return only
@@ -169,15 +192,58 @@ export class Inquiries {
     return same ? candidates.at(-1) : undefined
   }
 
-  #stray(request: RpcRequest): void {
+  #carry(request: RpcRequest, call: Running, named: boolean): void {
     const { id } = request
     const cancellation = new Cancellation()
-    this.#open.set(id, { call: undefined, cancellation })
-    const among = [...new Set([...this.#calls.values()].map(({ asker }) => asker.principal))]
-    const { revision, onStray, reply } = this.#options
-    void onStray({ request, revision, cancellation, among }).then((answer) => {
-      if (this.#open.delete(id)) reply(id, answer)
+    const open: Open = { request, call, named, cancellation }
+    this.#open.set(id, open)
+    if (call.open++ === 0) this.#options.pause(call.id)
+    if (!call.parked) this.#gather(call)
+    const { revision } = this.#options
+    void call.asker
+      .ask({ request, revision, cancellation })
+      .then((answer) => this.#answered(open, call, answer))
+  }
+
+  #stray(request: RpcRequest, among: readonly string[]): void {
+    this.#aside(request, (inquiry) => this.#options.onStray({ ...inquiry, among }))
+  }
+
+  /** What no call of its own carries. */
+  #aside(request: RpcRequest, ask: (inquiry: Inquiry) => Promise<Answer>): void {
+    const { id } = request
+    const cancellation = new Cancellation()
+    const open: Open = { request, call: undefined, named: false, cancellation }
+    this.#open.set(id, open)
+    const { revision, reply } = this.#options
+    void ask({ request, revision, cancellation }).then((answer) => {
+      if (this.#open.get(id) !== open) return
+      this.#open.delete(id)
+      reply(id, answer)
     })
+  }
+
+  /** A question whose call is over. On a shared way another call of the principal may have asked it; nobody else's has. */
+  #pass({ request, call, named, cancellation }: Open, how: 'answered' | 'given up'): void {
+    this.#open.delete(request.id)
+    cancellation.cancel(how === 'answered' ? 'the server ended the call' : 'the call was given up')
+    if (named || call === undefined) return
+    const { principal } = call.asker
+    const own = [...this.#calls.values()].filter(({ asker }) => asker.principal === principal)
+    const heir = own.findLast(({ parked }) => !parked) ?? own.at(-1)
+    if (heir === undefined) this.#stray(request, [principal])
+    else this.#carry(request, heir, false)
+  }
+
+  #haunt({ id, asker }: Running): void {
+    const timer = this.#options.clock.after(HAUNT, () => this.#ghosts.delete(id))
+    this.#ghosts.set(id, { principal: asker.principal, subject: asker.subject, timer })
+  }
+
+  /** Whose a question may be that no call can be named for. */
+  #principals(): readonly string[] {
+    const calls = [...this.#calls.values()].map(({ asker }) => asker.principal)
+    return [...new Set([...calls, ...[...this.#ghosts.values()].map(({ principal }) => principal)])]
   }
 
   #gather(call: Running): void {
@@ -191,11 +257,13 @@ export class Inquiries {
     })
   }
 
-  async #answered(call: Running, id: Id, answer: Answer): Promise<void> {
-    if (!this.#open.has(id)) return
+  async #answered(open: Open, call: Running, answer: Answer): Promise<void> {
+    const { id } = open.request
+    if (this.#open.get(id) !== open) return
     await this.#run(call)
     // While it waited for the slot the server may have given the question up, or the call may have ended.
-    if (!this.#open.delete(id)) return
+    if (this.#open.get(id) !== open) return
+    this.#open.delete(id)
     this.#options.reply(id, answer)
     await this.#heard(call)
   }

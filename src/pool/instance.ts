@@ -125,6 +125,7 @@ export class Instance {
   #admits(need: Need): boolean {
     if (this.claim !== undefined && !sameOwner(this.claim, need)) return false
     if (this.#connection?.verdict.era === 'modern') return true
+    if (need.alone && this.#connection?.isHauntedFor(need.principal) === true) return false
     const others = this.#holders.size > (this.#holders.has(need.principal) ? 1 : 0)
     return !others || (this.#alone === 0 && !need.alone)
   }

@@ -138,14 +138,7 @@ export class Upstream {
   async lease(who: LeaseFor, cancellation?: Cancellation, asks = false): Promise<Lease> {
     // What the definition lacks no further try can bring.
     if (this.spec.target instanceof McpxError) throw this.spec.target
-    const owner = this.#scopeKey(who)
-    const need: Need = {
-      owner,
-      key: `${owner}\n${this.#credentialOf(who)}`,
-      principal: who.principal,
-      declared: this.#declaredTo(who),
-      alone: asks && this.record?.era !== 'modern',
-    }
+    const need = this.#need(who, asks && this.record?.era !== 'modern')
     const lease = await this.#lanes.main.acquire(need, cancellation)
     const legacyCaller = who.revision !== undefined && eraOf(who.revision) === 'legacy'
     if (
@@ -221,6 +214,18 @@ export class Upstream {
   #doubt(): void {
     const { record } = this
     if (record !== undefined) this.#shared.eras.remember(this.spec.digest, { ...record, doubted: true })
+  }
+
+  #need(who: LeaseFor, alone: boolean): Need {
+    const owner = this.#scopeKey(who)
+    const { principal } = who
+    return {
+      owner,
+      principal,
+      alone,
+      key: `${owner}\n${this.#credentialOf(who)}`,
+      declared: this.#declaredTo(who),
+    }
   }
 
   #credentialOf({ principal }: LeaseFor): string {

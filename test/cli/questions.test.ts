@@ -81,6 +81,27 @@ test('the inbox is watched, shown and answered', async () => {
   expect((await workspace.run(['questions', 'answer', id, '--decline'])).code).toBe(64)
 })
 
+test('a watcher ends when the daemon does', async () => {
+  const servers = { legacy: { command: process.execPath, args: [EVERYTHING, '--era', 'legacy'] } }
+  await using other = await openWorkspace({ mcpServers: servers })
+  await using ended = await other.start('daemon', '--port', '0', '--json')
+  const { v1 } = JSON.parse(await ended.printed(/\n/)) as { v1: string }
+  await using watcher = await other.start('questions', '--watch')
+  const log = watcher.logged(/went away/)
+  // It watches once a question gets through to it.
+  const body = JSON.stringify({ server: 'legacy', tool: ASK[0], args: { message: 'x' }, capabilities: {} })
+  const headers = { 'content-type': 'application/json' }
+  const asked = watcher.printed(/question.asked/).then(() => true)
+  for (let seen = false; !seen;) {
+    const called = fetch(`${v1}/call`, { method: 'POST', headers, body }).then((response) => response.text())
+    called.catch(() => undefined)
+    seen = await Promise.race([asked, called.then(() => false)])
+  }
+  await ended.end('SIGTERM')
+  expect(await log).toContain('daemon')
+  expect(await watcher.end()).toBe(69)
+})
+
 const FORM = {
   message: 'Who are you?\u001b[2J',
   requestedSchema: {
@@ -112,12 +133,14 @@ async function typed(params: Record<string, unknown>, lines: string, method = 'e
 }
 
 test('a person fills a form field by field, and is asked again for what does not fit', async () => {
-  const { result, shown } = await typed(FORM, 'Ada\nold\n36\n\nblue\ng\na, b\n')
+  const { result, shown } = await typed(FORM, 'Ada\nold\n36\n\nblue\ng\na, c\na, b\n')
   const content = { name: 'Ada', age: 36, member: true, colour: 'g', tags: ['a', 'b'] }
   expect(result).toEqual({ action: 'accept', content })
   expect(shown).toContain('shop asks: Who are you?')
   expect(shown).toContain('write a whole number')
+  expect(shown).toContain('[r = Red | g = Green]')
   expect(shown).toContain('write one of r, g')
+  expect(shown).toContain('write some of a, b')
   // A server cannot steer the terminal.
   expect(shown).not.toContain('\u001b')
 })

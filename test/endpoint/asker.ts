@@ -77,7 +77,7 @@ export function textOf(message: JsonObject): string {
   return result.content[0].text
 }
 
-export function optionsFor(handler: CallHandler, more: Partial<PipeOptions> = {}): PipeOptions {
+function optionsFor(handler: CallHandler, more: Partial<PipeOptions> = {}): PipeOptions {
   return {
     handler,
     serverInfo: { name: 'asker', version: '1' },

@@ -8,8 +8,18 @@ function setup() {
   const clock = createFakeClock(0)
   const sent: [number, JsonObject][] = []
   const gate = new ProgressGate(clock, (params) => sent.push([clock.now(), params]))
+  // The first few go at once, whatever the clock says.
+  for (const progress of [-9, -8, -7, -6]) gate.offer({ progress })
+  sent.length = 0
   return { clock, sent, gate, say: (progress: unknown) => gate.offer({ progress }) }
 }
+
+test('the first four values go at once', () => {
+  const sent: JsonObject[] = []
+  const gate = new ProgressGate(createFakeClock(), (params) => sent.push(params))
+  for (const progress of [0, 1, 2, 3, 4, 5]) gate.offer({ progress })
+  expect(sent.map(({ progress }) => progress)).toEqual([0, 1, 2, 3, 4])
+})
 
 test('the first value goes at once, and of those within 20 ms the latest when they are over', async () => {
   const { clock, sent, say } = setup()

@@ -85,7 +85,7 @@ test('what nobody can answer is refused at once; with a watcher it goes to the i
   const mute = asking('legacy', { capabilities: {} })
   const refused = await post(`${v1}/call`, mute)
   expect([refused.status, body(refused)['status']]).toEqual([200, undefined])
-  await using inbox = await watchInbox()
+  await using inbox = await watch('/questions/stream')
   const calling = post(`${v1}/call`, mute)
   const { id, server, params } = await inbox.next('question.asked')
   expect([server, params]).toEqual(['legacy', expect.objectContaining({ message: 'A word?' })])
@@ -99,10 +99,36 @@ test('what nobody can answer is refused at once; with a watcher it goes to the i
   expect([late.status, body(late)['code']]).toEqual([404, 'QUESTION_UNKNOWN'])
 })
 
+test('who watches all events learns that a question comes and goes, and never what it says', async () => {
+  await using inbox = await watch('/questions/stream')
+  await using events = await watch('/events')
+  const calling = post(`${v1}/call`, asking('legacy', { capabilities: {} }))
+  const { id } = await inbox.next('question.asked')
+  const told = { id, server: 'legacy', principal: 'local', method: 'elicitation/create' }
+  expect(await events.next('question')).toEqual({ ...told, state: 'asked' })
+  expect((await post(`${v1}/questions/${String(id)}`, { action: 'decline' })).status).toBe(204)
+  expect(await events.next('question')).toEqual({ ...told, state: 'ended', how: 'answered' })
+  await calling
+})
+
+test.each(['/call', '/ask', '/questions/x'])(
+  'a body that is not JSON is the fault of who sends it to %s',
+  async (path) => {
+    for (const sent of ['{bad', '']) {
+      const refused = await exchange(`${v1}${path}`, {
+        ...{ verb: 'POST', body: sent, headers: { 'content-type': 'application/json' } },
+      })
+      expect([refused.status, body(refused)['code']]).toEqual([400, 'INPUT_NOT_JSON'])
+    }
+    const length = await get('/ask/x?wait=long')
+    expect([length.status, body(length)['code']]).toEqual([400, 'USAGE'])
+  },
+)
+
 test('each principal sees its own questions and calls', async () => {
   const key = async (name: string) => bearer((await workspace.run(['keys', 'add', name])).stdout.trim())
   const [ann, bob] = [await key('ann'), await key('bob')]
-  await using inbox = await watchInbox(ann)
+  await using inbox = await watch('/questions/stream', ann)
   const calling = post(`${v1}/call`, asking('legacy', { capabilities: {} }), ann)
   const { id } = await inbox.next('question.asked')
   for (const other of [bob, {}]) {
@@ -120,9 +146,9 @@ interface Watcher extends AsyncDisposable {
   next(name: string): Promise<JsonObject>
 }
 
-async function watchInbox(headers = {}): Promise<Watcher> {
+async function watch(path: string, headers = {}): Promise<Watcher> {
   const stop = new AbortController()
-  const response = await fetch(`${v1}/questions/stream`, { headers, signal: stop.signal })
+  const response = await fetch(`${v1}${path}`, { headers, signal: stop.signal })
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const events: { event: string | undefined; data: string }[] = []
   const parser = createParser({ onEvent: ({ event, data }) => void events.push({ event, data }) })

@@ -107,7 +107,7 @@ test('on a pipe, one of several principals that asks is nobody in particular, an
   expect([strays, ann.asked, bob.asked]).toEqual([[['ann', 'bob']], [], []])
   expect(replies).toEqual([{ id: 1, answer: { error: { code: -32601, message: 'nobody' } } }])
   expect([memory.has('a'), memory.has('b')]).toEqual([true, true])
-  inquiries.end(1)
+  inquiries.end(1, 'answered')
   inquiries.onRequest(elicit(2), undefined)
   // The one that is certain clears the other.
   expect([bob.asked.length, memory.has('a'), memory.has('b')]).toEqual([1, false, true])
@@ -149,7 +149,7 @@ test('whoever holds the running slot asks, gives it up while it waits, and takes
   expect([first.asked.length, second.asked.length]).toEqual([1, 1])
   await clock.turn(30)
   expect([replies.map(({ id }) => id), entered]).toEqual([['q1'], 1])
-  inquiries.end(1)
+  inquiries.end(1, 'answered')
   inquiries.begin(3, third, await last)
   expect(entered).toBe(2)
 })
@@ -172,23 +172,63 @@ test('questions that come together are one round, and a call asks again only whe
   expect(ann.parkings).toBe(2)
 })
 
-test('a question ends with its call, with its connection, and when the server gives it up; nothing is sent for it', async () => {
-  const { inquiries, replies, paused } = setup()
+test('a question ends with its call, with its connection, and when the server gives it up; no late answer is sent', async () => {
+  const { inquiries, replies, paused, strays } = setup()
   const ann = asker('ann', 'a')
   inquiries.begin(1, ann, undefined)
   inquiries.onRequest(elicit('a'), undefined)
   inquiries.onCancelled('a')
   expect([ann.asked[0]?.cancellation.reason, [...paused]]).toEqual(['the server gave the question up', []])
   inquiries.onRequest(elicit('b'), undefined)
-  inquiries.end(1)
+  inquiries.end(1, 'answered')
   expect(ann.asked[1]?.cancellation.reason).toBe('the server ended the call')
+  await settled()
   inquiries.begin(2, ann, undefined)
   inquiries.onRequest(elicit('c'), undefined)
   inquiries.close()
   expect(ann.asked[2]?.cancellation.reason).toBe('the connection closed')
   for (const index of [0, 1, 2]) ann.reply(index, 'late')
   await settled()
-  expect([replies, inquiries.open]).toEqual([[], 0])
+  // Nothing on a shared pipe says that the call which ended is the one that asked, so the server hears something.
+  const nobody = { id: 'b', answer: { error: { code: -32601, message: 'nobody' } } }
+  expect([replies, strays, inquiries.open]).toEqual([[nobody], [['ann']], 0])
+})
+
+test('on a pipe, what a call carried that ended goes to another one of its principal, and to nobody else', async () => {
+  const { inquiries, strays, replies } = setup()
+  const [first, second, bob] = [asker('ann', 'a'), asker('ann', 'b'), asker('bob', 'c')]
+  inquiries.begin(1, first, undefined)
+  inquiries.begin(2, second, undefined)
+  inquiries.onRequest(elicit(1), undefined)
+  inquiries.begin(3, bob, undefined)
+  inquiries.end(2, 'answered')
+  expect([first.asked.length, second.asked.length, bob.asked.length]).toEqual([1, 1, 0])
+  second.reply(0, 'late')
+  first.reply(0, 'in time')
+  await settled()
+  expect(replies).toEqual([{ id: 1, answer: answer('in time') }])
+  inquiries.onRequest(elicit(2), undefined)
+  expect(strays).toEqual([['ann', 'bob']])
+})
+
+test('on a pipe, a call that was given up may still ask: nobody else is asked in its place', async () => {
+  const { inquiries, clock, strays } = setup()
+  const [ann, bob] = [asker('ann', 'a'), asker('bob', 'b')]
+  const give = (id: number): void => {
+    inquiries.begin(id, ann, undefined)
+    inquiries.end(id, 'given up')
+  }
+  give(1)
+  inquiries.begin(2, bob, undefined)
+  inquiries.onRequest(elicit(1), undefined)
+  expect([strays, bob.asked.length]).toEqual([[['bob', 'ann']], 0])
+  inquiries.endedLate(1)
+  inquiries.onRequest(elicit(2), undefined)
+  expect(bob.asked.length).toBe(1)
+  give(3)
+  expect([inquiries.isHauntedFor('bob'), inquiries.isHauntedFor('ann')]).toEqual([true, false])
+  await clock.turn(60_000)
+  expect(inquiries.isHauntedFor('bob')).toBe(false)
 })
 
 test('a server that repeats an open id is refused, and the first question stays', () => {

@@ -63,7 +63,10 @@ export async function openAskable(
     asked.push({ method, params })
     return answerTo(method, params, state.roots) as never
   }
-  const client = kind === 'v1' ? await openV1(address, capabilities, answer) : await openV2(kind, address, { capabilities, answer })
+  const client =
+    kind === 'v1'
+      ? await openV1(address, capabilities, answer)
+      : await openV2(kind, address, { capabilities, answer })
   return {
     asked,
     get roots() {
@@ -114,7 +117,7 @@ async function openV1(address: Address, capabilities: JsonObject, answer: Answer
   if (capabilities['sampling']) client.setRequestHandler(CreateMessageRequestSchema, answer)
   if (capabilities['roots']) client.setRequestHandler(ListRootsRequestSchema, answer)
   const transport: TransportV1 =
-    'url' in address ? (new HttpV1(new URL(address.url)) as TransportV1) : new StdioV1(parameters(address))
+    'url' in address ? new HttpV1(new URL(address.url)) : new StdioV1(parameters(address))
   await client.connect(transport)
   return client
 }

@@ -33,7 +33,11 @@ beforeAll(async () => {
   })
   const servers = {
     v1: reached(v1.line, own('asking-sdk-v1')),
-    reference: reached(reference.line, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js', 'stdio'),
+    reference: reached(
+      reference.line,
+      'node_modules/@modelcontextprotocol/server-everything/dist/index.js',
+      'stdio',
+    ),
     modern: reached(modern.line, everything, '--era', 'modern'),
   }
   const mcpServers = Object.fromEntries(

@@ -12,7 +12,18 @@ const PRINCIPALS = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const LEFT = 'left alone'
 
 /** What a caller does with its question, by its number. */
-const HABITS = ['once', 'once', 'twice', 'twice at once', 'once', 'stolen first', LEFT, 'other first', 'once', 'once']
+const HABITS = [
+  'once',
+  'once',
+  'twice',
+  'twice at once',
+  'once',
+  'stolen first',
+  LEFT,
+  'other first',
+  'once',
+  'once',
+]
 
 interface Member {
   readonly token: string
@@ -56,7 +67,9 @@ describe.each(OVER)('a server over %s', (over) => {
     await here.ledger.until({ kind: 'ended' }, CALLS + plain.length)
     const answers = here.ledger.like({ kind: 'answered' })
     expect(answers).toHaveLength(CALLS)
-    expect(answers.filter(({ result }) => (result as { action: string }).action === 'cancel')).toHaveLength(20)
+    expect(answers.filter(({ result }) => (result as { action: string }).action === 'cancel')).toHaveLength(
+      20,
+    )
     await nothingLeft(here)
   }, 120_000)
 })
@@ -110,7 +123,9 @@ async function nothingLeft(here: Here): Promise<void> {
     const report = (await (await fetch(`${here.v1}/servers`)).json()) as {
       servers: { instances: { leases: number; inFlight: number }[] }[]
     }
-    const busy = report.servers.flatMap(({ instances }) => instances.filter((one) => one.leases + one.inFlight > 0))
+    const busy = report.servers.flatMap(({ instances }) =>
+      instances.filter((one) => one.leases + one.inFlight > 0),
+    )
     if (busy.length === 0 && (await parked(here)) === 0) return
   }
 }
@@ -157,7 +172,10 @@ describe('a pipe on which nothing was learned', () => {
 
   test('what is asked in parallel from two principals goes to the inbox of whoever runs mcpx, where it is open', async () => {
     await using gate = await openGate()
-    await using here = await openHere('stdio', { principals: BOTH, settings: { questions: { inbox: 'always' } } })
+    await using here = await openHere('stdio', {
+      principals: BOTH,
+      settings: { questions: { inbox: 'always' } },
+    })
     const [ann, bob] = [here.caller('ann'), here.caller('bob')]
     const late = (token: string) => ({ token, gate: gate.url(token) })
     const calls = [ann('ask_late', late('ann')), bob('ask_late', late('bob'))] as const
@@ -165,7 +183,10 @@ describe('a pipe on which nothing was learned', () => {
     gate.open('ann')
     await here.ledger.until({ kind: 'asked' })
     const [entry] = await inbox(here)
-    expect(entry).toMatchObject({ server: 'raw', params: { message: expect.stringContaining('Who is ann?') } })
+    expect(entry).toMatchObject({
+      server: 'raw',
+      params: { message: expect.stringContaining('Who is ann?') },
+    })
     const posted = await fetch(`${here.v1}/questions/${entry?.id}`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
       body: JSON.stringify(word('from the inbox')),
@@ -204,6 +225,47 @@ describe('a pipe on which nothing was learned', () => {
       }),
     )
     expect(settled).toEqual(tokens.map((token) => `${token}: for Who is ${token}?`))
+  })
+
+  test('a call that was given up may still ask: nobody else is asked in its place', async () => {
+    await using gate = await openGate()
+    await using here = await openHere('stdio', { principals: BOTH })
+    const [ann, bob] = [here.caller('ann'), here.caller('bob')]
+    const late = (token: string) => ({ token, gate: gate.url(token) })
+    const leaving = new AbortController()
+    const given = ann('ask_late', late('ann'), {}, leaving.signal)
+    const held = bob('hold', late('bob'))
+    await Promise.all(BOTH.map((name) => gate.reached(name)))
+    leaving.abort()
+    await expect(given).rejects.toThrow()
+    await here.ledger.until({ kind: 'cancelled' })
+    gate.open('ann')
+    const [answered] = await here.ledger.until({ kind: 'answered' })
+    expect(answered?.['error']).toMatchObject({ code: -32601 })
+    gate.open('bob')
+    expect(textOf(await held)).toBe('bob')
+    // It is known by now that the tool asks, so the next one asks where nobody else does.
+    const asked = await bob('ask_late', late('bob'))
+    expect(messagesOf(asked)).toEqual(['Who is bob?'])
+  })
+
+  test('a question whose carrier ends first is asked by the call that is left', async () => {
+    await using gate = await openGate()
+    await using here = await openHere('stdio', { principals: BOTH })
+    const ann = here.caller('ann')
+    const late = (token: string) => ({ token, gate: gate.url(token) })
+    const asking = ann('ask_late', late('asks'))
+    await gate.reached('asks')
+    const carrying = ann('hold', late('holds'))
+    await gate.reached('holds')
+    gate.open('asks')
+    const carried = await carrying
+    expect(messagesOf(carried)).toEqual(['Who is asks?'])
+    gate.open('holds')
+    const asked = await asking
+    expect(messagesOf(asked)).toEqual(['Who is asks?'])
+    expect(textOf(await ann('ask_late', late('asks'), answering(asked, word('Ann'))))).toBe('asks: Ann')
+    expect(textOf(await ann('hold', late('holds'), answering(carried, word('Late'))))).toBe('holds')
   })
 })
 

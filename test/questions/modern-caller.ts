@@ -23,6 +23,8 @@ export interface CallerOptions {
   readonly capabilities?: JsonObject
 }
 
+/** A tool by its name, its arguments, and what goes on with an earlier answer or gives the call up. */
+// oxlint-disable-next-line max-params -- reads like the call that it makes
 export type Caller = (name: string, args: JsonObject, retry?: Retry, signal?: AbortSignal) => Promise<Reply>
 
 let lastId = 0
@@ -32,6 +34,7 @@ export function modernCaller(
   url: string,
   { token, capabilities = { elicitation: { form: {} } } }: CallerOptions = {},
 ): Caller {
+  // oxlint-disable-next-line max-params -- reads like the call that it makes
   return async (name, args, retry = {}, signal) => {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -53,7 +56,9 @@ export function modernCaller(
       body: JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method: 'tools/call', params }),
     })
     const said = await response.text()
-    const text = said.startsWith('{') ? said : (/^data: ?(\{.*"(?:result|error)".*)$/m.exec(said)?.[1] ?? '{}')
+    const text = said.startsWith('{')
+      ? said
+      : (/^data: ?(\{.*"(?:result|error)".*)$/m.exec(said)?.[1] ?? '{}')
     return { ...(JSON.parse(text) as Omit<Reply, 'status'>), status: response.status }
   }
 }

@@ -11,7 +11,14 @@ import type { Running, Workspace } from '../peers/workspace.ts'
 import { KINDS, openAskable } from './askable.ts'
 import type { Askable } from './askable.ts'
 
-const FILESYSTEM = join(ROOT, 'node_modules', '@modelcontextprotocol', 'server-filesystem', 'dist', 'index.js')
+const FILESYSTEM = join(
+  ROOT,
+  'node_modules',
+  '@modelcontextprotocol',
+  'server-filesystem',
+  'dist',
+  'index.js',
+)
 const BY = ['stdio', 'http'] as const
 const CELLS = KINDS.flatMap((kind) => BY.map((by) => ({ kind, by })))
 
@@ -49,7 +56,9 @@ const addressOf = (by: 'stdio' | 'http', server: string): Address =>
 const root = (folder: string) => ({ uri: pathToFileURL(folder).href, name: 'a root' })
 
 async function allowed(client: Askable): Promise<string[]> {
-  const { content } = (await client.callTool('list_allowed_directories', {})) as { content: { text: string }[] }
+  const { content } = (await client.callTool('list_allowed_directories', {})) as {
+    content: { text: string }[]
+  }
   return (content[0]?.text ?? '').split('\n').slice(1)
 }
 

@@ -34,13 +34,18 @@ export function pathOf(fixture: string): string {
   return fileURLToPath(new URL(`../fixtures/${fixture}.mjs`, import.meta.url))
 }
 
-export async function openHere(over: Over, { principals = [], server, settings }: Wanted = {}): Promise<Here> {
+export async function openHere(
+  over: Over,
+  { principals = [], server, settings }: Wanted = {},
+): Promise<Here> {
   const ledger = await openLedger()
   const env = { LEDGER: ledger.url }
   const raw = pathOf('questions/asking-raw')
   const http = over === 'http' ? await startProgram([raw, '--http'], env) : undefined
   const reached = http === undefined ? { command: process.execPath, args: [raw], env } : { url: http.line }
-  const keys = principals.map((name) => `${name}:sha256:${createHash('sha256').update(tokenOf(name)).digest('hex')}`)
+  const keys = principals.map(
+    (name) => `${name}:sha256:${createHash('sha256').update(tokenOf(name)).digest('hex')}`,
+  )
   const workspace = await openWorkspace({
     mcpServers: { raw: { ...reached, ...server } },
     auth: { keys },

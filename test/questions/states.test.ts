@@ -23,7 +23,7 @@ describe.each(OVER)('a server over %s', (over) => {
   })
   afterEach(() => here[Symbol.asyncDispose]())
 
-  test('case C25: a question crosses, and its answer has the server\'s own id', async () => {
+  test("case C25: a question crosses, and its answer has the server's own id", async () => {
     const round = await call('ask', ANN)
     expect(round.result).toMatchObject({ resultType: 'input_required' })
     expect(questionsOf(round)).toMatchObject([
@@ -115,7 +115,7 @@ describe.each(OVER)('a server over %s', (over) => {
       ['Bob', 'Rob'].map((name) => call('ask', { token: 'bob' }, answering(other, word(name)))),
     )
     const [answer] = here.ledger.like({ kind: 'answered' }).slice(1)
-    const { content } = answer?.['result'] as { content: { word: string } }
+    const { content } = (answer?.['result'] ?? {}) as { content: { word: string } }
     expect(both.map(textOf).filter(Boolean)).toEqual([`bob: ${content.word}`])
     expect(both.map(({ error }) => error?.code).filter(Boolean)).toEqual([-32602])
     expect(here.ledger.like({ kind: 'answered' })).toHaveLength(2)
@@ -202,8 +202,12 @@ describe.each(OVER)('a server over %s', (over) => {
     expect(here.ledger.like({ kind: 'answered' })).toEqual(answered)
     for (const [i, token] of ['a', 'b', 'c'].entries()) {
       const round = rounds[i] as Reply
-      expect(questionsOf(round)).toMatchObject([[expect.any(String), { params: { message: `Who is ${token}?` } }]])
-      expect(textOf(await call('ask', { token }, answering(round, word(`w${token}`))))).toBe(`${token}: w${token}`)
+      expect(questionsOf(round)).toMatchObject([
+        [expect.any(String), { params: { message: `Who is ${token}?` } }],
+      ])
+      expect(textOf(await call('ask', { token }, answering(round, word(`w${token}`))))).toBe(
+        `${token}: w${token}`,
+      )
     }
   })
 })
@@ -276,7 +280,11 @@ describe.each(OVER)('bounds, with a server over %s', (over) => {
 test('mcpx killed between question and answer: a clear error, and a relayed state works after the restart', async () => {
   await using ledger = await openLedger()
   const modern = await startProgram([pathOf('everything/server'), '--era', 'modern', '--port', '0'])
-  const raw = { command: process.execPath, args: [pathOf('questions/asking-raw')], env: { LEDGER: ledger.url } }
+  const raw = {
+    command: process.execPath,
+    args: [pathOf('questions/asking-raw')],
+    env: { LEDGER: ledger.url },
+  }
   await using workspace = await openWorkspace({ mcpServers: { raw, modern: { url: modern.line } } })
   const start = async () => {
     const daemon = await workspace.start('daemon', '--port', '0', '--json')

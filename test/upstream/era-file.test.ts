@@ -137,7 +137,7 @@ async function twice(workspace: Workspace, command = workspace.command('daemon',
     fetch(`${v1}/call`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ server: 's0', tool: 'era' }),
+      body: JSON.stringify({ server: 's0', tool: 'era', capabilities: {} }),
     })
   expect((await call()).status).toBe(200)
   const before = older.asked.filter(({ verb }) => verb === 'DELETE').length

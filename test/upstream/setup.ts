@@ -148,7 +148,8 @@ async function callTool(v1: string, { server, tool, args = {}, headers = {} }: C
   const response = await fetch(`${v1}/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ server, tool, args }),
+    // A caller that can be asked something has a session of its own on a legacy server.
+    body: JSON.stringify({ server, tool, args, capabilities: {} }),
   })
   const body = (await response.json()) as JsonObject & { content?: { text: string }[]; code?: string }
   return { status: response.status, said: body.content?.[0]?.text ?? String(body.code), body }

@@ -3,21 +3,21 @@
 import { Cancellation, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import { LOCAL_USER } from '../../endpoint/index.ts'
-import type { View } from '../../gateway/index.ts'
+import type { Gateway, View } from '../../gateway/index.ts'
 import { callTool } from '../../http/index.ts'
 import type { AskReport, ToolRequest } from '../../http/index.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
-import { onStopSignal } from '../signals.ts'
-import { ask } from './daemon-client.ts'
+import type { GoOn } from './answer-words.ts'
+import { ask, isFailureCode } from './daemon-client.ts'
 
 /** What a call comes to. */
 export type Progress =
   | { readonly status: 'done'; readonly result: JsonObject }
-  /** `goOn` is what `mcpx call` is given to answer later; undefined where nothing outlives the command. */
+  /** `goOn` says how it is answered later; undefined where nothing outlives the command. */
   | {
       readonly status: 'input_required'
       readonly questions: JsonObject
-      readonly goOn: string | undefined
+      readonly goOn: GoOn | undefined
     }
 
 export interface Line {
@@ -26,39 +26,42 @@ export interface Line {
   answer(answers: JsonObject): Promise<Progress>
 }
 
-export function throughDaemon(daemon: DaemonRecord, request: ToolRequest | { readonly id: string }): Line {
-  const watched = async (asked: AskReport): Promise<Progress> => {
-    // An interrupted command gives its call up, on its server too.
-    const unheard = onStopSignal(() => {
-      void ask(daemon, `/v1/ask/${asked.id}`, { method: 'DELETE' })
-        .catch(() => {})
-        .finally(() => process.exit(130))
-    })
-    try {
-      return await settled(daemon, asked)
-    } finally {
-      unheard()
-    }
-  }
-  let id = 'id' in request ? request.id : ''
+export interface DaemonLine extends Line {
+  /** Ends the call, on its server too. Never rejects. */
+  giveUp(): Promise<void>
+}
+
+/** `id` is that of a call which was started before. */
+export function throughDaemon(
+  daemon: DaemonRecord,
+  request: ToolRequest | { readonly id: string },
+): DaemonLine {
+  let begun = 'id' in request ? Promise.resolve(pathOf(request.id)) : undefined
+  const begin = (): Promise<string> =>
+    (begun ??= ask<AskReport>(daemon, '/v1/ask', { method: 'POST', body: request }).then(({ id }) =>
+      pathOf(id),
+    ))
   return {
-    start: async () => {
-      if ('id' in request) return settled(daemon, { id, status: 'running' })
-      const { server, tool, args, capabilities } = request
-      const asked = await ask<AskReport>(daemon, '/v1/ask', {
-        ...{ method: 'POST', body: { server, tool, args, capabilities } },
-      })
-      id = asked.id
-      return watched(asked)
+    start: async () => settled(daemon, await begin()),
+    answer: async (answers) => {
+      const path = await begin()
+      await ask(daemon, `${path}/answers`, { method: 'POST', body: answers })
+      return settled(daemon, path)
     },
-    answer: async (answers) =>
-      watched(await ask<AskReport>(daemon, `/v1/ask/${id}/answers`, { method: 'POST', body: answers })),
+    giveUp: async () => {
+      try {
+        if (begun !== undefined) await ask(daemon, await begun, { method: 'DELETE' })
+      } catch {
+        // It is over already, or its daemon is.
+      }
+    },
   }
 }
 
 /** A call that its server forgets is gone on with by its state; one that is open on a server ends with the command. */
-export function inProcess(view: View, request: ToolRequest): Line {
-  let state: string | undefined
+export function inProcess(gateway: Gateway, view: View, request: ToolRequest): Line {
+  const { server, tool, args } = request
+  let { state } = request
   const run = async (answers: JsonObject | undefined): Promise<Progress> => {
     const outcome = await callTool(
       view,
@@ -67,23 +70,31 @@ export function inProcess(view: View, request: ToolRequest): Line {
     )
     if (outcome.status === 'failed') throw outcome.error
     if (outcome.status === 'done') return outcome
+    const { questions } = outcome
     state = outcome.state
-    return { status: 'input_required', questions: outcome.questions, goOn: undefined }
+    const goOn = gateway.parked() > 0 ? undefined : { target: `${server}.${tool}`, args, state }
+    return { status: 'input_required', questions, goOn }
   }
-  return { start: () => run(undefined), answer: run }
+  return { start: () => run(request.answers), answer: run }
 }
 
-async function settled(daemon: DaemonRecord, asked: AskReport): Promise<Progress> {
-  for (let now = asked; ; now = await ask<AskReport>(daemon, `/v1/ask/${asked.id}?wait=5s`)) {
+function pathOf(id: string): string {
+  return `/v1/ask/${encodeURIComponent(id)}`
+}
+
+async function settled(daemon: DaemonRecord, path: string): Promise<Progress> {
+  for (;;) {
+    const now = await ask<AskReport>(daemon, `${path}?wait=5s`)
     switch (now.status) {
       case 'running':
         continue
       case 'done':
         return { status: 'done', result: now.result }
       case 'input_required':
-        return { status: 'input_required', questions: now.questions, goOn: now.id }
+        return { status: 'input_required', questions: now.questions, goOn: { id: now.id } }
       case 'failed':
-        throw new McpxError('UPSTREAM_ERROR', now.detail)
+        // A daemon of another version may know other codes.
+        throw new McpxError(isFailureCode(now.code) ? now.code : 'UPSTREAM_ERROR', now.detail)
     }
   }
 }

@@ -6,18 +6,24 @@ import { findConfig } from '../config-source.ts'
 import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
 import { unknownServer } from '../../http/index.ts'
-import { putToPerson } from '../form.ts'
-import { print, printJson } from '../output.ts'
+import type { ToolRequest } from '../../http/index.ts'
+import { objectIn } from '../json-argument.ts'
+import { print, printable, printJson } from '../output.ts'
+import { onStopSignal } from '../signals.ts'
+import { answerCommand, answersIn } from './answer-words.ts'
 import { inProcess, throughDaemon } from './call-line.ts'
-import type { Line, Progress } from './call-line.ts'
+import type { DaemonLine, Line, Progress } from './call-line.ts'
 import { ask } from './daemon-client.ts'
 import { settingFlags, withRuntime, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
 
 interface CallOptions extends CommonOptions {
   readonly continue?: string
+  readonly state?: string
   readonly answer: readonly string[]
 }
+
+type Asking = Extract<Progress, { status: 'input_required' }>
 
 /** What a command can be asked at all. */
 const ASKED: JsonObject = { elicitation: { form: {}, url: {} } }
@@ -35,26 +41,23 @@ export function addCall(program: Command): void {
     .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
     .option('--json', 'print the whole result as JSON')
     .option('--continue <id>', 'go on with a call that asked something; its id is in what was printed then')
+    .option('--state <state>', 'the same for a call that asked while no daemon ran, with the same arguments')
     .option('--answer <key=json>', 'an answer to what the call asked; may be repeated', collect, [])
     .addHelpText('after', '\nExample:\n  mcpx call files.read_text_file \'{"path": "README.md"}\'')
     .action(async (target: string | undefined, json: string | undefined, options: CallOptions) => {
       if (options.continue !== undefined) return goOn(options.continue, options)
       if (target === undefined) throw new McpxError('USAGE', 'Name what to call: mcpx call <server>.<tool>')
-      const args = parseArguments(json === '-' ? await readAll(process.stdin) : json)
+      const args = objectIn(json === '-' ? await readAll(process.stdin) : json)
       const daemon = daemonFor(options)
-      if (daemon !== undefined) {
-        const { servers } = await ask<{ servers: { name: string }[] }>(daemon, '/v1/servers')
-        const { server, tool } = splitTarget(
-          target,
-          servers.map(({ name }) => name),
-        )
-        return see(throughDaemon(daemon, requestFor(server, tool, args)), { server, options })
+      const names = daemon && (await serversOf(daemon))
+      if (daemon !== undefined && names !== undefined) {
+        const request = requestFor(splitTarget(target, names), args, options)
+        return seeInDaemon(throughDaemon(daemon, request), request.server, options)
       }
       await withRuntime(options, async ({ gateway }) => {
-        const { server, tool } = splitTarget(target, gateway.names)
-        const view = gateway.only(server)
-        if (view !== undefined)
-          await see(inProcess(view, requestFor(server, tool, args)), { server, options })
+        const request = requestFor(splitTarget(target, gateway.names), args, options)
+        const view = gateway.only(request.server)
+        if (view !== undefined) await see(inProcess(gateway, view, request), request.server, options)
       })
     })
 }
@@ -63,6 +66,17 @@ export function addCall(program: Command): void {
 function daemonFor(options: CallOptions): DaemonRecord | undefined {
   if (Object.keys(settingFlags(options)).length > 0) return undefined
   return findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
+}
+
+/** Undefined where nobody answers: a daemon that was killed leaves its word, and its number may be another's by now. */
+async function serversOf(daemon: DaemonRecord): Promise<readonly string[] | undefined> {
+  try {
+    const { servers } = await ask<{ servers: { name: string }[] }>(daemon, '/v1/servers')
+    return servers.map(({ name }) => name)
+  } catch (error) {
+    if (error instanceof McpxError && error.code === 'STOPPING') return undefined
+    throw error
+  }
 }
 
 async function goOn(id: string, options: CallOptions): Promise<void> {
@@ -75,19 +89,32 @@ async function goOn(id: string, options: CallOptions): Promise<void> {
   }
   const line = throughDaemon(daemon, { id })
   const answers = answersIn(options.answer)
-  const first = Object.keys(answers).length === 0 ? line.start() : line.answer(answers)
-  await see({ ...line, start: () => first }, { server: 'the server', options })
+  const first = Object.keys(answers).length === 0 ? undefined : answers
+  const start = (): Promise<Progress> => (first === undefined ? line.start() : line.answer(first))
+  await seeInDaemon({ ...line, start }, 'the server', options)
 }
 
-function requestFor(server: string, tool: string, args: JsonObject): Parameters<typeof inProcess>[1] {
-  return { server, tool, args, capabilities: ASKED, answers: undefined, state: undefined }
+function requestFor(
+  { server, tool }: { readonly server: string; readonly tool: string },
+  args: JsonObject,
+  { answer, state }: CallOptions,
+): ToolRequest {
+  const answers = answer.length === 0 ? undefined : answersIn(answer)
+  return { server, tool, args, capabilities: ASKED, answers, state }
+}
+
+/** An interrupted command gives its call up, which would go on in the daemon without it. */
+async function seeInDaemon(line: DaemonLine, server: string, options: CallOptions): Promise<void> {
+  const unheard = onStopSignal(() => void line.giveUp().finally(() => process.exit(130)))
+  try {
+    await see(line, server, options)
+  } finally {
+    unheard()
+  }
 }
 
 /** Sees a call through: its result is printed, its questions are put to whoever is there. */
-async function see(
-  line: Line,
-  { server, options }: { readonly server: string; readonly options: CallOptions },
-): Promise<void> {
+async function see(line: Line, server: string, options: CallOptions): Promise<void> {
   let progress = await line.start()
   while (progress.status === 'input_required') {
     const answers = await answered(progress, server)
@@ -98,11 +125,9 @@ async function see(
 }
 
 /** A person's answers, or undefined where there is no terminal, or a question that none can answer. */
-async function answered(
-  { questions }: Extract<Progress, { status: 'input_required' }>,
-  server: string,
-): Promise<JsonObject | undefined> {
+async function answered({ questions }: Asking, server: string): Promise<JsonObject | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
+  const { putToPerson } = await import('../form.ts')
   const answers: JsonObject = {}
   for (const [key, question] of Object.entries(questions)) {
     const { method, params } = isObject(question) ? question : {}
@@ -114,46 +139,18 @@ async function answered(
   return answers
 }
 
-function tellHow({ questions, goOn: id }: Extract<Progress, { status: 'input_required' }>): void {
+function tellHow({ questions, goOn: later }: Asking): void {
   process.exitCode = ASKS
-  process.stderr.write(`The tool asks:\n${JSON.stringify(questions, null, 2)}\n`)
-  if (id === undefined) {
-    process.stderr.write(
-      'It waited in this command, which has no terminal to ask on. With mcpx daemon running, the call waits there for an answer.\n',
-    )
-    return
-  }
-  const answers = Object.entries(questions).map(
-    ([key, question]) => ` --answer '${key}=${exampleFor(question)}'`,
+  process.stderr.write(`The tool asks:\n${printable(JSON.stringify(questions, null, 2))}\n`)
+  process.stderr.write(
+    later === undefined
+      ? 'It waited in this command, which has no terminal to ask on. With mcpx daemon running, the call waits there for an answer.\n'
+      : `Answer with:\n  ${answerCommand(later, questions)}\n`,
   )
-  process.stderr.write(`Answer with:\n  mcpx call --continue ${id}${answers.join('')}\n`)
-}
-
-function exampleFor(question: unknown): string {
-  const params = isObject(question) && isObject(question['params']) ? question['params'] : {}
-  if (params['mode'] === 'url') return '{"action": "accept"}'
-  const schema = params['requestedSchema']
-  if (!isObject(schema)) return '{}'
-  const fields = Object.keys(isObject(schema['properties']) ? schema['properties'] : {})
-  return `{"action": "accept", "content": {${fields.map((field) => `"${field}": …`).join(', ')}}}`
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value]
-}
-
-function answersIn(words: readonly string[]): JsonObject {
-  const answers: JsonObject = {}
-  for (const word of words) {
-    const at = word.indexOf('=')
-    if (at < 1)
-      throw new McpxError(
-        'USAGE',
-        `"${word}" is not key=json, as in --answer 'elicitation-1={"action": "decline"}'.`,
-      )
-    answers[word.slice(0, at)] = parseArguments(word.slice(at + 1))
-  }
-  return answers
 }
 
 /** Splits at the dot after the longest server name that fits: both names may hold dots themselves. */
@@ -164,22 +161,6 @@ function splitTarget(target: string, names: readonly string[]): { server: string
   }
   if (server === undefined) throw unknownServer(target.slice(0, target.indexOf('.')), names)
   return { server, tool: target.slice(server.length + 1) }
-}
-
-function parseArguments(json: string | undefined): JsonObject {
-  if (json === undefined || json.trim() === '') return {}
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new McpxError(
-      'INPUT_NOT_JSON',
-      `The arguments are not JSON: ${why}. Write an object like '{"path": "README.md"}'.`,
-    )
-  }
-  if (isObject(value)) return value
-  throw new McpxError('INPUT_NOT_JSON', 'The arguments must be a JSON object like \'{"path": "README.md"}\'.')
 }
 
 function show(result: JsonObject, json: boolean): void {

@@ -40,7 +40,12 @@ export async function* openEvents(daemon: DaemonRecord, path: string): AsyncGene
     throw new McpxError('STOPPING', `The daemon (process ${daemon.pid}) at ${daemon.url} ${why}.`)
   }
   const decoder = new TextDecoder()
-  for await (const bytes of response.body) yield decoder.decode(bytes as Uint8Array, { stream: true })
+  try {
+    for await (const bytes of response.body) yield decoder.decode(bytes as Uint8Array, { stream: true })
+  } catch (error) {
+    const text = `The daemon (process ${daemon.pid}) at ${daemon.url} went away.`
+    throw new McpxError('STOPPING', text, { cause: error })
+  }
 }
 
 function credential(): { authorization?: string } {
@@ -52,6 +57,6 @@ function credential(): { authorization?: string } {
   return { authorization: `Bearer ${key}` }
 }
 
-function isFailureCode(code: unknown): code is FailureCode {
+export function isFailureCode(code: unknown): code is FailureCode {
   return typeof code === 'string' && Object.hasOwn(FAILURES, code)
 }

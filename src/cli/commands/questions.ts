@@ -1,12 +1,10 @@
-import { createParser } from 'eventsource-parser'
 import type { Command } from 'commander'
 import { isObject, McpxError } from '../../base/index.ts'
 import type { QuestionReport } from '../../http/index.ts'
 import { findConfig } from '../config-source.ts'
 import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
-import { putToPerson, textOf, valuesOf } from '../form.ts'
-import { formatAge, print, printJson, table } from '../output.ts'
+import { formatAge, print, printable, printJson, table, textOf } from '../output.ts'
 import { ask, openEvents } from './daemon-client.ts'
 import type { CommonOptions } from './shared.ts'
 
@@ -67,6 +65,7 @@ async function resultOf(
   if (options.cancel === true) return { action: 'cancel' }
   try {
     if (options.result !== undefined) return JSON.parse(options.result)
+    const { valuesOf } = await import('../form.ts')
     const { questions } = await ask<{ questions: QuestionReport[] }>(daemon, '/v1/questions')
     const question = questions.find((candidate) => candidate.id === id)
     return { action: 'accept', content: valuesOf(words, question?.params['requestedSchema']) }
@@ -83,7 +82,7 @@ function printList(questions: readonly QuestionReport[]): void {
     server,
     method,
     `${formatAge(Math.max(0, Date.now() - askedAt))} ago`,
-    textOf(params['message']).replaceAll(/\p{C}/gu, '?'),
+    printable(textOf(params['message'])).replaceAll('\n', ' '),
   ])
   print(table([['ID', 'SERVER', 'KIND', 'ASKED', 'QUESTION'], ...rows]))
   print('\nAnswer with: mcpx questions answer <id> key=value …, or --decline, or --cancel')
@@ -91,6 +90,7 @@ function printList(questions: readonly QuestionReport[]): void {
 
 /** Until the daemon ends or the command is interrupted. */
 async function watch(daemon: DaemonRecord, options: ListOptions): Promise<void> {
+  const { createParser } = await import('eventsource-parser')
   const terminal = process.stdin.isTTY && process.stderr.isTTY && options.json !== true
   const waiting: QuestionReport[] = []
   let working: Promise<void> | undefined
@@ -99,6 +99,10 @@ async function watch(daemon: DaemonRecord, options: ListOptions): Promise<void> 
       const value: unknown = JSON.parse(data)
       if (!isObject(value)) return
       if (!terminal) return printJson({ event, ...value })
+      if (event === 'question.ended') {
+        const at = waiting.findIndex(({ id }) => id === value['id'])
+        if (at >= 0) waiting.splice(at, 1)
+      }
       if (event !== 'question.asked') return
       waiting.push(value as unknown as QuestionReport)
       working ??= work().finally(() => {
@@ -115,6 +119,7 @@ async function watch(daemon: DaemonRecord, options: ListOptions): Promise<void> 
 }
 
 async function putOne(daemon: DaemonRecord, question: QuestionReport): Promise<void> {
+  const { putToPerson } = await import('../form.ts')
   const terminal = { input: process.stdin, output: process.stderr }
   const result = await putToPerson({ ...question, params: { ...question.params } }, terminal)
   if (result === undefined) {

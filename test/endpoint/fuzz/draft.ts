@@ -36,7 +36,7 @@ export const NAMES = [
   '日本',
   '',
 ] as const
-export const URIS = ['file:///a', 'file:///a, b', 'urn:é', 'https://x.example/?q=1&r=2'] as const
+const URIS = ['file:///a', 'file:///a, b', 'urn:é', 'https://x.example/?q=1&r=2'] as const
 export const IDS: readonly unknown[] = [
   ...[0, 1, -1, 1.5, 9007199254740991, 1e300, '', '0', '1', 'a/b', 'ü', '\u0000', 'x'.repeat(900)],
 ]
@@ -56,7 +56,7 @@ export function draftOf(random: Random, world: World): Draft {
 }
 
 /** A header value that carries any text. */
-export function carried(text: string): string {
+function carried(text: string): string {
   const plain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?')
   return plain ? text : sentinel(text)
 }

@@ -113,7 +113,7 @@ export function decoded(value: string): string | undefined {
   return bytes.toString('base64') === base64 && Buffer.from(text).equals(bytes) ? text : undefined
 }
 
-export function isModernDate(text: string): boolean {
+function isModernDate(text: string): boolean {
   return isDate(text) && text >= V
 }
 

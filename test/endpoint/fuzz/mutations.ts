@@ -14,7 +14,7 @@ export interface Sent {
   readonly changes: readonly string[]
 }
 
-export const VERSIONS = [
+const VERSIONS = [
   ...['2026-07-28', '2027-01-01', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '1999-01-01'],
   ...['2026-13-45', 'banana', '', 'vé', 'x'.repeat(200)],
 ] as const

@@ -8,7 +8,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T
 }
 
-export function createRandom(seed: number): Random {
+function createRandom(seed: number): Random {
   let state = seed >>> 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
