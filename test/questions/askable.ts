@@ -31,7 +31,7 @@ const INFO = { name: 'askable', version: '1.0.0' }
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } }
 
 /** What a client answers: the form's words each repeat the message. */
-export function answerTo(method: string, params: JsonObject, roots: readonly JsonObject[]): JsonObject {
+function answerTo(method: string, params: JsonObject, roots: readonly JsonObject[]): JsonObject {
   if (method === 'roots/list') return { roots }
   if (method === 'sampling/createMessage') {
     const { messages } = params as { messages: { content: { text: string } | { text: string }[] }[] }
