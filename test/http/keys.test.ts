@@ -37,7 +37,7 @@ afterEach(async () => {
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const add = async (name: string) => (await workspace.run(['keys', 'add', name])).stdout.trim()
 const call = (headers = {}) =>
-  post(`${v1}/call`, { server: 'one', tool: 'echo', args: { message: 'hi' } }, headers)
+  post(`${v1}/call`, { server: 'one', tool: 'echo', args: { message: 'hi' }, capabilities: {} }, headers)
 const modern = (headers = {}) =>
   post(mcp, modernRequest('tools/list', 'x'), { ...modernHeaders('tools/list'), ...headers })
 const keysFile = () => join(workspace.file('state'), 'keys.json')
