@@ -11,13 +11,22 @@ export type AskReport =
   | { readonly id: string; readonly status: 'running' }
   | { readonly id: string; readonly status: 'input_required'; readonly questions: JsonObject }
   | { readonly id: string; readonly status: 'done'; readonly result: JsonObject }
-  | { readonly id: string; readonly status: 'failed'; readonly code: FailureCode; readonly detail: string }
+  | {
+      readonly id: string
+      readonly status: 'failed'
+      readonly code: FailureCode
+      readonly detail: string
+      /** The error that the server answered with, where it is one. */
+      readonly error?: unknown
+    }
 
 export interface AsksOptions {
   readonly clock: Clock
   /** How long a call that nobody looks at goes on, in ms. */
   readonly patience: () => number
 }
+
+type Failed = Extract<AskReport, { status: 'failed' }>
 
 interface Ask {
   readonly id: string
@@ -168,6 +177,10 @@ function reportOf({ id, outcome }: Ask): AskReport {
     case 'done':
       return { id, status: 'done', result: outcome.result }
     case 'failed':
-      return { id, status: 'failed', code: outcome.error.code, detail: outcome.error.message }
+      return { id, status: 'failed', ...failureOf(outcome.error) }
   }
+}
+
+function failureOf({ code, message, data: { error } }: McpxError): Omit<Failed, 'id' | 'status'> {
+  return { code, detail: message, ...(error === undefined ? {} : { error }) }
 }

@@ -29,7 +29,6 @@ export type Outcome =
   | { readonly status: 'input_required'; readonly questions: JsonObject; readonly state: string }
   | { readonly status: 'failed'; readonly error: McpxError }
 
-/** What a person who calls by REST can be asked. */
 const ASKED: JsonObject = { elicitation: { form: {}, url: {} } }
 
 /** Throws USAGE for a body that is no request. */
@@ -67,16 +66,16 @@ export async function callTool(
     notify() {},
   }
   try {
-    return outcomeOf(await view.handle(call), request)
+    return outcomeOf(await view.handle(call), request.server)
   } catch (error) {
     return { status: 'failed', error: asMcpxError(error) }
   }
 }
 
-function outcomeOf(answer: Answer, { server, tool }: ToolRequest): Outcome {
+function outcomeOf(answer: Answer, server: string): Outcome {
   if ('error' in answer) {
     const { code, message } = answer.error
-    const text = `Server "${server}" answered ${tool} with ${code}: ${message}`
+    const text = `Server "${server}" answered with error ${code}: ${message}`
     return {
       status: 'failed',
       error: new McpxError('UPSTREAM_ERROR', text, { data: { error: answer.error } }),

@@ -89,6 +89,22 @@ test('a failure has the same exit code through the daemon as without it', async 
   expect(through).toMatchObject({ code: 69, stderr: expect.stringContaining('did not start') })
 })
 
+test('the error of a server is the same through the daemon as without it', async () => {
+  const outcomes = await Promise.all(
+    [[], ['--json'], ALONE, ['--json', ...ALONE]].map((more) =>
+      workspace.run(['call', 'legacy.nope', ...more]),
+    ),
+  )
+  const error = { code: -32602, message: 'Tool nope not found' }
+  const text = {
+    code: 1,
+    stdout: '',
+    stderr: 'Server "legacy" answered with error -32602: Tool nope not found\n',
+  }
+  const json = { code: 1, stdout: `${JSON.stringify({ error })}\n`, stderr: '' }
+  expect(outcomes).toEqual([text, json, text, json])
+})
+
 test.skipIf(process.platform === 'win32')('an interrupted command ends its call on the server', async () => {
   const before = logged().length
   await using command = await workspace.start('call', 'keys.hang')
@@ -113,8 +129,9 @@ test('word of a daemon that is gone, whose number another process has, is no hin
   expect([code, stdout]).toEqual([0, expect.stringContaining('simple text')])
 })
 
-// `script` gives a command a terminal; its options are those of util-linux.
-const terminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
+/** Gives a command a terminal; its options are those of util-linux. */
+const SCRIPT = 'script'
+const terminals = process.platform === 'linux' && spawnSync(SCRIPT, ['--version']).status === 0
 if (!terminals) console.log('skipped: no util-linux "script", so no terminal to ask on')
 
 interface OnTerminal extends AsyncDisposable {
@@ -127,7 +144,7 @@ interface OnTerminal extends AsyncDisposable {
 function onTerminal(...args: string[]): OnTerminal {
   const { command, args: all, cwd, env } = workspace.command('call', ...args)
   const line = [command, ...all].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qefc', line, '/dev/null'], {
+  const child = spawn(SCRIPT, ['-qefc', line, '/dev/null'], {
     cwd,
     env: { ...process.env, ...env },
     stdio: 'pipe',

@@ -94,7 +94,9 @@ async function settled(daemon: DaemonRecord, path: string): Promise<Progress> {
         return { status: 'input_required', questions: now.questions, goOn: { id: now.id } }
       case 'failed':
         // A daemon of another version may know other codes.
-        throw new McpxError(isFailureCode(now.code) ? now.code : 'UPSTREAM_ERROR', now.detail)
+        throw new McpxError(isFailureCode(now.code) ? now.code : 'UPSTREAM_ERROR', now.detail, {
+          data: { error: now.error },
+        })
     }
   }
 }

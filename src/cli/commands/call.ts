@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { isObject, McpxError } from '../../base/index.ts'
+import { FAILURES, isObject, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import { findConfig } from '../config-source.ts'
 import { findDaemon } from '../daemon-record.ts'
@@ -44,9 +44,11 @@ export function addCall(program: Command): void {
     .option('--state <state>', 'the same for a call that asked while no daemon ran, with the same arguments')
     .option('--answer <key=json>', 'an answer to what the call asked; may be repeated', collect, [])
     .addHelpText('after', '\nExample:\n  mcpx call files.read_text_file \'{"path": "README.md"}\'')
-    .action(async (target: string | undefined, json: string | undefined, options: CallOptions) => {
+    .action(async (...given: [string | undefined, string | undefined, CallOptions, Command]) => {
+      const [target, json, options, command] = given
       if (options.continue !== undefined) return goOn(options.continue, options)
-      if (target === undefined) throw new McpxError('USAGE', 'Name what to call: mcpx call <server>.<tool>')
+      // Only --continue needs no target.
+      if (target === undefined) return command.error("error: missing required argument 'server.tool'")
       const args = objectIn(json === '-' ? await readAll(process.stdin) : json)
       const daemon = daemonFor(options)
       const names = daemon && (await serversOf(daemon))
@@ -115,13 +117,21 @@ async function seeInDaemon(line: DaemonLine, server: string, options: CallOption
 
 /** Sees a call through: its result is printed, its questions are put to whoever is there. */
 async function see(line: Line, server: string, options: CallOptions): Promise<void> {
-  let progress = await line.start()
-  while (progress.status === 'input_required') {
-    const answers = await answered(progress, server)
-    if (answers === undefined) return tellHow(progress)
-    progress = await line.answer(answers)
+  const json = options.json === true
+  try {
+    let progress = await line.start()
+    while (progress.status === 'input_required') {
+      const answers = await answered(progress, server)
+      if (answers === undefined) return tellHow(progress)
+      progress = await line.answer(answers)
+    }
+    show(progress.result, json)
+  } catch (error) {
+    if (!(error instanceof McpxError) || error.code !== 'UPSTREAM_ERROR') throw error
+    process.exitCode = FAILURES.UPSTREAM_ERROR.exit
+    if (json) printJson({ error: error.data['error'] })
+    else process.stderr.write(`${error.message}\n`)
   }
-  show(progress.result, options.json === true)
 }
 
 /** A person's answers, or undefined where there is no terminal, or a question that none can answer. */
