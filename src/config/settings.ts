@@ -158,7 +158,7 @@ export const SETTINGS = {
     description: 'Calls that may wait for answers in all.',
   }),
   'state.key': setting(
-    { ...strings, secret: true, write: (keys) => `${keys.length} of them` },
+    { ...strings, secret: true, write: (keys) => keys.map(() => '(key)').join(',') },
     {
       default: [],
       hot: false,
