@@ -3,7 +3,7 @@ import { Cancellation, clip, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Verdict } from '../era/index.ts'
 import { METHOD, revision } from '../spec/index.ts'
-import type { LogLevel } from '../spec/index.ts'
+import type { LogLevel, RevisionFacts } from '../spec/index.ts'
 import { answerOf, enveloped, repeatingHeaders, versionHeader } from '../wire/index.ts'
 import type {
   Answer,
@@ -100,6 +100,11 @@ export class Connection implements ChannelListener {
     return typeof capabilities === 'object' && capabilities !== null ? (capabilities as JsonObject) : {}
   }
 
+  /** How the server asks for what it needs on the way to an answer. */
+  get asks(): RevisionFacts['asks'] {
+    return revision(this.verdict.revision).asks
+  }
+
   get isOpen(): boolean {
     return this.#closed === undefined
   }
@@ -108,14 +113,9 @@ export class Connection implements ChannelListener {
     return this.#pending.size
   }
 
-  /** Questions of the server that wait for an answer. */
-  get inquiries(): number {
-    return this.#inquiries.open
-  }
-
   /** Whether what the server asks may belong to a call of another principal, which was given up. */
   isHauntedFor(principal: string): boolean {
-    return this.#inquiries.isHauntedFor(principal)
+    return this.#inquiries.ghosts.haunts(principal)
   }
 
   /** Completes a legacy opening, and hears what the server says outside of calls. A modern connection needs neither. */
@@ -183,8 +183,7 @@ export class Connection implements ChannelListener {
     const given = request.cancellation?.reason
     if (given !== undefined) return cancelled(server, request.method, given)
     // To a server that keeps no states a retry would be a call of its own, and would run twice.
-    if (request.resume?.state === undefined || revision(this.verdict.revision).asks === 'by-result')
-      return undefined
+    if (request.resume?.state === undefined || this.asks === 'by-result') return undefined
     const text = `Server "${this.#options.server}" asked in a revision that it does not speak any more. Make the call anew.`
     return new McpxError('STATE_INVALID', text)
   }
@@ -240,16 +239,18 @@ export class Connection implements ChannelListener {
   #send(id: number, request: UpstreamRequest): void {
     const { era, revision: spoken } = this.verdict
     const { identity, channel } = this.#options
-    const byResult = revision(spoken).asks === 'by-result'
-    const params = enveloped(byResult ? resumed(request.params, request.resume) : request.params, {
-      revision: spoken,
-      client:
-        era === 'modern'
-          ? { info: identity.info, capabilities: request.answers ?? identity.capabilities }
-          : undefined,
-      progressToken: request.wantsProgress === true ? id : undefined,
-      logLevel: request.logLevel,
-    })
+    const params = enveloped(
+      this.asks === 'by-result' ? resumed(request.params, request.resume) : request.params,
+      {
+        revision: spoken,
+        client:
+          era === 'modern'
+            ? { info: identity.info, capabilities: request.answers ?? identity.capabilities }
+            : undefined,
+        progressToken: request.wantsProgress === true ? id : undefined,
+        logLevel: request.logLevel,
+      },
+    )
     const { method } = request
     const message: RpcRequest =
       params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params }
@@ -261,7 +262,7 @@ export class Connection implements ChannelListener {
     // An error whose request could not be read has no id; the stream that brought it says which request it was.
     const id = response.id ?? via
     if (id !== undefined && this.#pending.has(id)) return this.#settle(id, answerOf(response))
-    if (id !== undefined) this.#inquiries.endedLate(id)
+    if (id !== undefined) this.#inquiries.ghosts.forget(id)
     this.#options.onStray(response)
   }
 

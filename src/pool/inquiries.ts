@@ -8,7 +8,8 @@ import { ERRORS, METHOD } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Answer, Id, RpcRequest } from '../wire/index.ts'
 import type { Sighting } from './ask-memory.ts'
-import type { Asker, Inquiry, StrayInquiry } from './asker.ts'
+import type { Asker, StrayInquiry } from './asker.ts'
+import { Ghosts } from './ghosts.ts'
 import { Line } from './line.ts'
 
 export interface InquiriesOptions {
@@ -38,6 +39,10 @@ interface Running {
   open: number
   window: Timer | undefined
   parked: boolean
+  /** Whether it is known to ask, and so takes its turn. */
+  readonly inTurn: boolean
+  /** Whether a question was, or may have been, given to another call: it may run though it counts as waiting, and wait as running. */
+  blurred: boolean
 }
 
 interface Open {
@@ -48,19 +53,10 @@ interface Open {
   readonly cancellation: Cancellation
 }
 
-/** A call that mcpx gave up; its server may be slow to hear of it, and ask all the same. */
-interface Ghost {
-  readonly principal: string
-  readonly subject: string
-  readonly timer: Timer
-}
-
 /** How long a server may take to ask for more before its call counts as waiting, in ms. */
 const GATHER = 30
 /** Questions of one connection that may be open. */
 const MAX_OPEN = 1000
-/** How long a call that was given up may still be the one that asks, in ms. */
-const HAUNT = 60_000
 
 export class Inquiries {
   readonly #options: InquiriesOptions
@@ -68,10 +64,12 @@ export class Inquiries {
   /** By the server's own id. */
   readonly #open = new Map<Id, Open>()
   readonly #slot = new Line(1)
-  readonly #ghosts = new Map<Id, Ghost>()
+  /** Calls that were given up. */
+  readonly ghosts: Ghosts
 
   constructor(options: InquiriesOptions) {
     this.#options = options
+    this.ghosts = new Ghosts(options.clock)
   }
 
   /** Questions that wait for an answer. */
@@ -89,11 +87,6 @@ export class Inquiries {
     return this.#calls.get(id)?.parked === true
   }
 
-  /** Whether a call of another principal that was given up may still ask. */
-  isHauntedFor(principal: string): boolean {
-    return [...this.#ghosts.values()].some((ghost) => ghost.principal !== principal)
-  }
-
   get needsSlot(): boolean {
     return !this.#options.byStream || this.#options.asksAside()
   }
@@ -102,30 +95,24 @@ export class Inquiries {
   begin(id: Id, asker: Asker, leave: (() => void) | undefined): void {
     const over = new Cancellation()
     this.#calls.set(id, {
-      ...{ id, asker, over, leave },
+      ...{ id, asker, over, leave, inTurn: leave !== undefined, blurred: false },
       ...{ entering: undefined, open: 0, window: undefined, parked: false },
     })
   }
 
   /** A call is over: answered, or given up. What is open of it goes to those who may have asked it, or is answered all the same. */
-  end(id: Id, how: 'answered' | 'given up'): void {
+  end(id: Id, how: 'answered' | 'given up' = 'answered'): void {
     const call = this.#calls.get(id)
     if (call === undefined) return
     this.#calls.delete(id)
     call.window?.cancel()
     call.over.cancel('the call is over')
     call.leave?.()
-    if (how === 'given up') this.#haunt(call)
+    if (how === 'given up') this.ghosts.add(id, call.asker)
     if (call.open === 0) return
     for (const open of [...this.#open.values()]) {
       if (open.call === call) this.#pass(open, how)
     }
-  }
-
-  /** A call that was given up is over on the server too. */
-  endedLate(id: Id): void {
-    this.#ghosts.get(id)?.timer.cancel()
-    this.#ghosts.delete(id)
   }
 
   /** A server asks; `via` is the call whose own stream brought it. */
@@ -158,8 +145,8 @@ export class Inquiries {
     const open = [...this.#open.values()]
     this.#open.clear()
     for (const { cancellation } of open) cancellation.cancel('the connection closed')
-    for (const id of this.#calls.keys()) this.end(id, 'answered')
-    for (const id of this.#ghosts.keys()) this.endedLate(id)
+    for (const id of this.#calls.keys()) this.end(id)
+    this.ghosts.clear()
   }
 
   /**
@@ -171,14 +158,12 @@ export class Inquiries {
     const tells = (sighting: Sighting): void => {
       if (method !== METHOD.rootsList) this.#options.onSighting(sighting, 'aside')
     }
-    const running = [...this.#calls.values()].filter(({ parked }) => !parked)
+    const running = [...this.#calls.values()].filter(({ parked, blurred }) => !parked || blurred)
     const candidates = running.length > 0 ? running : [...this.#calls.values()]
     const [only, ...others] = candidates
     if (only === undefined) return undefined
-    if (candidates.some(({ asker }) => this.isHauntedFor(asker.principal))) {
-      const ghosts = [...this.#ghosts.values()].map(({ subject }) => subject)
-      const subjects = [...candidates.map(({ asker }) => asker.subject), ...ghosts]
-      tells({ among: [...new Set(subjects)] })
+    if (candidates.some(({ asker }) => this.ghosts.haunts(asker.principal))) {
+      tells({ among: [...candidates.map(({ asker }) => asker.subject), ...this.ghosts.subjects] })
       return undefined
     }
     if (others.length === 0) {
@@ -188,8 +173,9 @@ export class Inquiries {
     const slotted = candidates.find(({ leave }) => leave !== undefined)
     if (slotted !== undefined) return slotted
     if (running.length > 0) tells({ among: candidates.map(({ asker }) => asker.subject) })
-    const same = others.every(({ asker }) => asker.principal === only.asker.principal)
-    return same ? candidates.at(-1) : undefined
+    if (others.some(({ asker }) => asker.principal !== only.asker.principal)) return undefined
+    for (const candidate of candidates) candidate.blurred = true
+    return latest(candidates)
   }
 
   #carry(request: RpcRequest, call: Running, named: boolean): void {
@@ -198,25 +184,21 @@ export class Inquiries {
     const open: Open = { request, call, named, cancellation }
     this.#open.set(id, open)
     if (call.open++ === 0) this.#options.pause(call.id)
-    if (!call.parked) this.#gather(call)
+    this.#gather(call)
     const { revision } = this.#options
     void call.asker
       .ask({ request, revision, cancellation })
       .then((answer) => this.#answered(open, call, answer))
   }
 
+  /** What no call carries. */
   #stray(request: RpcRequest, among: readonly string[]): void {
-    this.#aside(request, (inquiry) => this.#options.onStray({ ...inquiry, among }))
-  }
-
-  /** What no call of its own carries. */
-  #aside(request: RpcRequest, ask: (inquiry: Inquiry) => Promise<Answer>): void {
     const { id } = request
     const cancellation = new Cancellation()
     const open: Open = { request, call: undefined, named: false, cancellation }
     this.#open.set(id, open)
-    const { revision, reply } = this.#options
-    void ask({ request, revision, cancellation }).then((answer) => {
+    const { revision, reply, onStray } = this.#options
+    void onStray({ request, revision, cancellation, among }).then((answer) => {
       if (this.#open.get(id) !== open) return
       this.#open.delete(id)
       reply(id, answer)
@@ -230,20 +212,16 @@ export class Inquiries {
     if (named || call === undefined) return
     const { principal } = call.asker
     const own = [...this.#calls.values()].filter(({ asker }) => asker.principal === principal)
-    const heir = own.findLast(({ parked }) => !parked) ?? own.at(-1)
-    if (heir === undefined) this.#stray(request, [principal])
-    else this.#carry(request, heir, false)
-  }
-
-  #haunt({ id, asker }: Running): void {
-    const timer = this.#options.clock.after(HAUNT, () => this.#ghosts.delete(id))
-    this.#ghosts.set(id, { principal: asker.principal, subject: asker.subject, timer })
+    const heir = latest(own)
+    if (heir === undefined) return this.#stray(request, [principal])
+    heir.blurred = true
+    this.#carry(request, heir, false)
   }
 
   /** Whose a question may be that no call can be named for. */
   #principals(): readonly string[] {
     const calls = [...this.#calls.values()].map(({ asker }) => asker.principal)
-    return [...new Set([...calls, ...[...this.#ghosts.values()].map(({ principal }) => principal)])]
+    return [...new Set([...calls, ...this.ghosts.principals])]
   }
 
   #gather(call: Running): void {
@@ -292,7 +270,8 @@ export class Inquiries {
 
   async #enter(call: Running): Promise<void> {
     if (!call.parked) return
-    if (this.needsSlot && call.leave === undefined) {
+    // One that is not known to ask may wait for what another one carries, which may be whoever has the slot.
+    if (this.needsSlot && call.inTurn && call.leave === undefined) {
       try {
         const leave = await this.#slot.enter(call.over, 'ahead')
         if (call.over.reason === undefined) call.leave = leave
@@ -303,4 +282,9 @@ export class Inquiries {
     }
     call.parked = false
   }
+}
+
+/** The one that was sent last, of those that run if there are any. */
+function latest(calls: readonly Running[]): Running | undefined {
+  return calls.findLast(({ parked }) => !parked) ?? calls.at(-1)
 }

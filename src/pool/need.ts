@@ -1,6 +1,7 @@
 // What a caller needs of an instance, and who may share one.
 import { canonicalJson } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
+import { EVERY_ANSWER } from '../wire/index.ts'
 import type { TransportKind } from '../wire/index.ts'
 import type { Mirroring, Scope } from './server-spec.ts'
 
@@ -21,16 +22,10 @@ export interface Declared {
   readonly key: string
 }
 
-/** Everything that mcpx carries across. */
-const EVERYTHING: JsonObject = {
-  elicitation: { form: {}, url: {} },
-  sampling: { tools: {}, context: {} },
-}
-
 /**
  * What an instance is told. Sessions are cheap, so each set of capabilities has its own, and so has an owner's process; one
- * that is shared by all is told everything, and what a caller cannot answer is refused when it is asked. Roots are permissions for some servers: one that
- * is shared by all never learns those of a caller.
+ * that is shared by all is told everything, and what a caller cannot answer is refused when it is asked. Roots are permissions
+ * for some servers: one that is shared by all never learns those of a caller.
  */
 export function declaredFor(
   server: {
@@ -44,7 +39,7 @@ export function declaredFor(
   const { scope, transport, mirroring } = server
   const shared = transport === 'stdio' && scope === 'global'
   const all = mirroring === 'union' || (mirroring === 'auto' && shared)
-  const { roots: callersRoots, ...asked } = all ? { ...EVERYTHING, roots: {} } : answers
+  const { roots: callersRoots, ...asked } = all ? EVERY_ANSWER : answers
   const hasRoots = scope === 'global' ? server.roots : callersRoots !== undefined
   const changing = scope === 'global' ? {} : { listChanged: true }
   const capabilities = hasRoots ? { ...asked, roots: changing } : asked

@@ -1,21 +1,11 @@
 // All servers of the configuration, and what they share: the places to start in, ids, and what is remembered of eras.
-import type { Clock, Log } from '../base/index.ts'
 import type { EraMemory } from '../era/index.ts'
-import type { Dialer } from '../wire/index.ts'
-import type { Identity } from './connection.ts'
 import { Line } from './line.ts'
 import type { ServerSpec } from './server-spec.ts'
 import type { PoolEvent, Shared } from './shared.ts'
 import { Upstream } from './upstream.ts'
 
-export interface PoolOptions {
-  readonly dialer: { named(server: string): Dialer }
-  readonly clock: Clock
-  readonly log: Log
-  readonly random: () => number
-  readonly identity: Identity
-  readonly eras: EraMemory
-  readonly eraMaxAge: () => number
+export interface PoolOptions extends Omit<Shared, 'starts' | 'nextId' | 'onEvent'> {
   /** Servers that start at the same time. */
   readonly maxStarting: number
 }

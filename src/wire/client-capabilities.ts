@@ -6,6 +6,13 @@ import type { RevisionId } from '../spec/index.ts'
 import { isQuestion } from './question.ts'
 import type { Question } from './question.ts'
 
+/** Everything that any client can be asked. */
+export const EVERY_ANSWER: JsonObject = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {}, context: {} },
+  roots: {},
+}
+
 /**
  * What a client of that revision can be asked, in the newest shape: `elicitation` by `form` or `url`, `sampling` with `tools`
  * or `context`, `roots`. Whatever else it declared is left out.

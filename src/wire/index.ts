@@ -1,6 +1,6 @@
 // JSON-RPC messages, their framing, their headers, their spelling in each revision, and the contracts that carry them.
 export type { Ask, Call, Caller, CallHandler, Remark } from './call.ts'
-export { answerable, capabilityFor, whyNot } from './client-capabilities.ts'
+export { answerable, capabilityFor, EVERY_ANSWER, whyNot } from './client-capabilities.ts'
 export type {
   Channel,
   ChannelListener,
@@ -42,4 +42,4 @@ export type { InputRequired, Question } from './question.ts'
 export { raiseQuestion, raiseReply } from './raise-question.ts'
 export { raise } from './raise.ts'
 export type { Sealer } from './sealer.ts'
-export { formatComment, formatSse } from './sse.ts'
+export { formatComment, formatSse, SSE_HEADERS } from './sse.ts'

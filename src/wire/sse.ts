@@ -1,5 +1,13 @@
 // Server-sent events as text. They are read in transport.
 
+/** The headers of a response that is a stream of events. */
+export const SSE_HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache',
+  // Proxies that buffer would hold events back.
+  'X-Accel-Buffering': 'no',
+} as const
+
 interface SseFields {
   readonly data: string
   readonly event?: string

@@ -222,13 +222,13 @@ test('on a pipe, a call that was given up may still ask: nobody else is asked in
   inquiries.begin(2, bob, undefined)
   inquiries.onRequest(elicit(1), undefined)
   expect([strays, bob.asked.length]).toEqual([[['bob', 'ann']], 0])
-  inquiries.endedLate(1)
+  inquiries.ghosts.forget(1)
   inquiries.onRequest(elicit(2), undefined)
   expect(bob.asked.length).toBe(1)
   give(3)
-  expect([inquiries.isHauntedFor('bob'), inquiries.isHauntedFor('ann')]).toEqual([true, false])
+  expect([inquiries.ghosts.haunts('bob'), inquiries.ghosts.haunts('ann')]).toEqual([true, false])
   await clock.turn(60_000)
-  expect(inquiries.isHauntedFor('bob')).toBe(false)
+  expect(inquiries.ghosts.haunts('bob')).toBe(false)
 })
 
 test('a server that repeats an open id is refused, and the first question stays', () => {
@@ -245,4 +245,49 @@ test('a server that asks for roots says nothing of what is being called', () => 
   inquiries.begin(1, asker('ann', 'a'), undefined)
   inquiries.onRequest({ jsonrpc: '2.0', id: 1, method: 'roots/list' }, undefined)
   expect(memory.has('a')).toBe(false)
+})
+
+test('a question whose call was guessed stays when that call ends: another one may wait for its answer', async () => {
+  const { inquiries, replies } = setup()
+  const [first, second] = [asker('ann', 'a'), asker('ann', 'b')]
+  inquiries.begin(1, first, undefined)
+  inquiries.begin(2, second, undefined)
+  inquiries.onRequest(elicit('q'), undefined)
+  expect(second.asked).toHaveLength(1)
+  inquiries.end(2)
+  expect([first.asked.length, second.asked[0]?.cancellation.reason]).toEqual([1, 'the server ended the call'])
+  first.reply(0, 'one')
+  await settled()
+  expect(replies).toEqual([{ id: 'q', answer: answer('one') }])
+})
+
+test('on a pipe, calls that are not known to ask never wait for each other with their answers', async () => {
+  const { inquiries, clock, replies } = setup()
+  const [first, second] = [asker('ann', 'a'), asker('ann', 'a')]
+  inquiries.begin(1, first, undefined)
+  inquiries.begin(2, second, undefined)
+  // Each call carries what the other one asked.
+  inquiries.onRequest(elicit('of the first'), undefined)
+  await clock.turn(30)
+  inquiries.onRequest(elicit('of the second'), undefined)
+  await clock.turn(30)
+  expect([first.parkings, second.parkings]).toEqual([1, 1])
+  second.reply(0, 'one')
+  await settled()
+  first.reply(0, 'two')
+  await settled()
+  expect(replies.map(({ id }) => id)).toEqual(['of the first', 'of the second'])
+})
+
+test('on a pipe, a call that may have been given the question of another one still counts as running', async () => {
+  const { inquiries, clock, strays } = setup()
+  const [first, second, bob] = [asker('ann', 'a'), asker('ann', 'b'), asker('bob', 'c')]
+  inquiries.begin(1, first, undefined)
+  inquiries.begin(2, second, undefined)
+  inquiries.onRequest(elicit(1), undefined)
+  await clock.turn(30)
+  inquiries.end(1)
+  inquiries.begin(3, bob, undefined)
+  inquiries.onRequest(elicit(2), undefined)
+  expect([bob.asked.length, strays]).toEqual([0, [['ann', 'bob']]])
 })

@@ -120,7 +120,9 @@ describe.each(CELLS)('$kind over $by asked by a server over $over', ({ kind, by,
       await client.callTool('trigger-url-elicitation', { url: 'https://example.com/', message: 'Go there' }),
     )
     expect(opened).toMatch(/accept/i)
-    expect(client.asked.at(-1)?.params).toMatchObject({ mode: 'url', url: 'https://example.com/' })
+    // The server asks for roots whenever it pleases.
+    const elicited = client.asked.filter(({ method }) => method === 'elicitation/create')
+    expect(elicited.at(-1)?.params).toMatchObject({ mode: 'url', url: 'https://example.com/' })
   })
 
   test('a modern server: elicitation, sampling and roots, in one round and in several', async () => {

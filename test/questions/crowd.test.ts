@@ -46,7 +46,7 @@ describe.each(OVER)('a server over %s', (over) => {
     })
     const rounds = await Promise.all(crowd.map(({ call, token }) => call('ask', { token })))
     for (const [i, { token }] of crowd.entries()) expect(messagesOf(rounds[i])).toEqual([`Who is ${token}?`])
-    expect(here.ledger.like({ kind: 'asked' })).toHaveLength(CALLS)
+    expect(await here.ledger.until({ kind: 'asked' }, CALLS)).toHaveLength(CALLS)
     expect(await parked(here)).toBe(CALLS)
     // Each principal's calls are in a process, or a session, of their own.
     expect(owners(here)).toEqual(new Map(PRINCIPALS.map((name) => [name, 1])))
@@ -227,13 +227,45 @@ describe('a pipe on which nothing was learned', () => {
     expect(settled).toEqual(tokens.map((token) => `${token}: for Who is ${token}?`))
   })
 
+  test('several calls of one principal that ask one after the other: none waits for another', async () => {
+    await using gate = await openGate()
+    await using here = await openHere('stdio', { principals: BOTH })
+    const ann = here.caller('ann')
+    const late = (token: string) => ({ token, gate: gate.url(token) })
+    const tokens = ['one', 'two', 'three']
+    const calls = []
+    for (const token of tokens) {
+      calls.push(ann('ask_late', late(token)))
+      await gate.reached(token)
+    }
+    // The latest call carries the first question, and so on.
+    const rounds: Reply[] = []
+    for (const [i, token] of tokens.entries()) {
+      gate.open(token)
+      const round = await (calls.at(-1 - i) as Promise<Reply>)
+      expect(messagesOf(round)).toEqual([`Who is ${token}?`])
+      rounds.unshift(round)
+    }
+    // The first call ends while it carries what the last one asked, which is asked again by a call that is left.
+    const said = await Promise.all(
+      tokens.map(async (token, i) => {
+        let reply = rounds[i] as Reply
+        while (reply.result?.resultType === 'input_required') {
+          reply = await ann('ask_late', late(token), answering(reply, word(String(messagesOf(reply)[0]))))
+        }
+        return textOf(reply)
+      }),
+    )
+    expect(said).toEqual(tokens.map((token) => `${token}: Who is ${token}?`))
+  })
+
   test('a call that was given up may still ask: nobody else is asked in its place', async () => {
     await using gate = await openGate()
     await using here = await openHere('stdio', { principals: BOTH })
     const [ann, bob] = [here.caller('ann'), here.caller('bob')]
     const late = (token: string) => ({ token, gate: gate.url(token) })
     const leaving = new AbortController()
-    const given = ann('ask_late', late('ann'), {}, leaving.signal)
+    const given = ann('ask_late', late('ann'), { signal: leaving.signal })
     const held = bob('hold', late('bob'))
     await Promise.all(BOTH.map((name) => gate.reached(name)))
     leaving.abort()

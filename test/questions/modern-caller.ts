@@ -14,6 +14,8 @@ export interface Reply {
 }
 
 export interface Retry {
+  /** Closes the call's stream; not sent. */
+  readonly signal?: AbortSignal
   readonly inputResponses?: JsonObject
   readonly requestState?: string | undefined
 }
@@ -23,9 +25,7 @@ export interface CallerOptions {
   readonly capabilities?: JsonObject
 }
 
-/** A tool by its name, its arguments, and what goes on with an earlier answer or gives the call up. */
-// oxlint-disable-next-line max-params -- reads like the call that it makes
-export type Caller = (name: string, args: JsonObject, retry?: Retry, signal?: AbortSignal) => Promise<Reply>
+export type Caller = (name: string, args: JsonObject, retry?: Retry) => Promise<Reply>
 
 let lastId = 0
 
@@ -34,8 +34,7 @@ export function modernCaller(
   url: string,
   { token, capabilities = { elicitation: { form: {} } } }: CallerOptions = {},
 ): Caller {
-  // oxlint-disable-next-line max-params -- reads like the call that it makes
-  return async (name, args, retry = {}, signal) => {
+  return async (name, args, { signal, ...retry } = {}) => {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'modern', version: '1' },

@@ -115,8 +115,8 @@ describe.each(OVER)('a server over %s', (over) => {
       ['Bob', 'Rob'].map((name) => call('ask', { token: 'bob' }, answering(other, word(name)))),
     )
     const [answer] = here.ledger.like({ kind: 'answered' }).slice(1)
-    const { content } = (answer?.['result'] ?? {}) as { content: { word: string } }
-    expect(both.map(textOf).filter(Boolean)).toEqual([`bob: ${content.word}`])
+    const { content } = (answer?.['result'] ?? {}) as { content?: { word: string } }
+    expect(both.map(textOf).filter(Boolean)).toEqual([`bob: ${content?.word}`])
     expect(both.map(({ error }) => error?.code).filter(Boolean)).toEqual([-32602])
     expect(here.ledger.like({ kind: 'answered' })).toHaveLength(2)
   })
@@ -175,7 +175,10 @@ describe.each(OVER)('a server over %s', (over) => {
   test('a caller that closes its stream after it has answered ends the call on the server', async () => {
     const leaving = new AbortController()
     const round = await call('ask_and_hang', ANN)
-    const gone = call('ask_and_hang', ANN, answering(round, word('Ann')), leaving.signal)
+    const gone = call('ask_and_hang', ANN, {
+      ...answering(round, word('Ann')),
+      signal: leaving.signal,
+    })
     await here.ledger.until({ kind: 'answered' })
     leaving.abort()
     await expect(gone).rejects.toThrow()
@@ -186,7 +189,7 @@ describe.each(OVER)('a server over %s', (over) => {
 
   test('a caller that closes its stream before anything was asked ends the call on the server', async () => {
     const leaving = new AbortController()
-    const gone = call('ask_late', { token: 'ann', gate: `${here.v1}/events` }, {}, leaving.signal)
+    const gone = call('ask_late', { token: 'ann', gate: `${here.v1}/events` }, { signal: leaving.signal })
     const [{ id }] = (await here.ledger.until({ kind: 'called' })) as unknown as [{ id: unknown }]
     leaving.abort()
     await expect(gone).rejects.toThrow()
@@ -269,7 +272,7 @@ describe.each(OVER)('bounds, with a server over %s', (over) => {
     await using here = await openHere(over)
     const call = here.caller()
     const round = await call('ask', ANN)
-    const [{ pid }] = here.ledger.like({ kind: 'asked' }) as unknown as [{ pid: number }]
+    const [{ pid }] = (await here.ledger.until({ kind: 'asked' })) as unknown as [{ pid: number }]
     process.kill(pid, 'SIGKILL')
     const reply = await call('ask', ANN, answering(round, word('Ann')))
     expect(reply.error?.code).toBeLessThan(0)
