@@ -10,6 +10,8 @@ export const SUBSCRIBABLE = {
   resources: { filter: 'resourcesListChanged', method: METHOD.resourcesChanged },
 } as const satisfies Record<ChangedList, { filter: string; method: string }>
 
+export const CHANGED_LISTS = Object.keys(SUBSCRIBABLE) as readonly ChangedList[]
+
 /** Who wants to know when a server's lists change. */
 export class Changes {
   readonly #listeners = new Set<(kind: ChangedList) => void>()

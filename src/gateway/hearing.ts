@@ -3,7 +3,7 @@ import { Cancellation, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log, Timer } from '../base/index.ts'
 import type { Connection } from '../pool/index.ts'
 import { METHOD } from '../spec/index.ts'
-import { SUBSCRIBABLE } from './changes.ts'
+import { CHANGED_LISTS, SUBSCRIBABLE } from './changes.ts'
 import type { ChangedList } from './changes.ts'
 
 export interface HearingOptions {
@@ -18,6 +18,7 @@ export interface HearingOptions {
 
 interface Stream {
   readonly cancellation: Cancellation
+  state: 'open' | 'ended'
   /** What the server acknowledged; rejects where it refuses. */
   readonly acknowledged: Promise<JsonObject>
 }
@@ -44,7 +45,7 @@ export class Hearing {
   constructor(connection: Connection, options: HearingOptions) {
     this.#connection = connection
     this.#options = options
-    this.#lists = (Object.keys(SUBSCRIBABLE) as ChangedList[]).filter((kind) => {
+    this.#lists = CHANGED_LISTS.filter((kind) => {
       const declared = connection.capabilities[kind]
       return isObject(declared) && declared['listChanged'] === true
     })
@@ -62,18 +63,22 @@ export class Hearing {
 
   /** Listens for updates of these resources from now on. Resolves with those that the server agreed to; rejects with an McpxError. */
   async want(uris: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-    this.#uris = uris
     const before = this.#stream
+    // Many are wanted at once where one caller names many: what the server tells of already needs no other stream.
+    if (before?.state === 'open' && sameMembers(uris, this.#uris)) {
+      const told = agreedIn(await before.acknowledged)
+      if (told.size === uris.size) return told
+    }
+    this.#uris = uris
     if (uris.size === 0 && this.#lists.length === 0) {
       this.#stream = undefined
       before?.cancellation.cancel('nothing is listened for')
       return uris
     }
-    const agreed = await this.#open().acknowledged
+    const agreed = agreedIn(await this.#open().acknowledged)
     // The old stream ends when the new one hears, so that nothing falls between the two.
     before?.cancellation.cancel('another stream takes its place')
-    const subscribed = agreed['resourceSubscriptions']
-    return new Set(Array.isArray(subscribed) ? subscribed.filter((uri) => typeof uri === 'string') : [])
+    return agreed
   }
 
   stop(): void {
@@ -92,7 +97,7 @@ export class Hearing {
       acknowledge = resolve
       refuse = reject
     })
-    const stream: Stream = { cancellation, acknowledged }
+    const stream: Stream = { cancellation, acknowledged, state: 'open' }
     this.#stream = stream
     const ended = this.#connection.request({
       ...{ method: METHOD.listen, params: { notifications: this.#filter() }, cancellation },
@@ -105,6 +110,7 @@ export class Hearing {
     })
     ended.then(
       (answer) => {
+        stream.state = 'ended'
         const text = 'error' in answer ? answer.error.message : 'the stream ended before it was acknowledged'
         refuse(
           new McpxError('UPSTREAM_PROTOCOL', `Server "${this.#options.server}" tells of no changes: ${text}`),
@@ -113,6 +119,7 @@ export class Hearing {
         if (!('error' in answer)) this.#again(stream, began)
       },
       (error: unknown) => {
+        stream.state = 'ended'
         refuse(error)
         this.#again(stream, began)
       },
@@ -149,4 +156,14 @@ export class Hearing {
       )
     })
   }
+}
+
+/** The resources that a server has agreed to tell of. */
+function agreedIn(filter: JsonObject): ReadonlySet<string> {
+  const { resourceSubscriptions: uris } = filter
+  return new Set(Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [])
+}
+
+function sameMembers(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((member) => other.has(member))
 }

@@ -3,8 +3,7 @@ import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { METHOD } from '../spec/index.ts'
 import type { Answer, Call } from '../wire/index.ts'
-import { SUBSCRIBABLE } from './changes.ts'
-import type { ChangedList } from './changes.ts'
+import { CHANGED_LISTS, SUBSCRIBABLE } from './changes.ts'
 import type { Member } from './member.ts'
 
 /** What can be listened to, for one caller. */
@@ -15,8 +14,6 @@ export interface Listenable {
   /** Listens to a resource until the returned function is called. Rejects with an McpxError. */
   subscribe(uri: string, listener: (params: JsonObject) => void): Promise<() => void>
 }
-
-const KINDS = Object.keys(SUBSCRIBABLE) as ChangedList[]
 
 /**
  * Acknowledges the part of the filter that some server tells of, then tells of each change until the caller or mcpx ends the
@@ -33,7 +30,7 @@ export async function listen(to: Listenable, call: Call): Promise<Answer> {
     if (acknowledged) call.notify(method, params)
     else waiting.push(() => call.notify(method, params))
   }
-  const kinds = KINDS.filter(
+  const kinds = CHANGED_LISTS.filter(
     (kind) =>
       asked[SUBSCRIBABLE[kind].filter] === true && to.members.some((member) => member.announces(kind)),
   )

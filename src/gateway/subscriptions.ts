@@ -2,7 +2,7 @@
 import { McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Connection, Lease, LeaseFor, Upstream } from '../pool/index.ts'
-import { METHOD, revision } from '../spec/index.ts'
+import { METHOD } from '../spec/index.ts'
 import type { Hearing } from './hearing.ts'
 
 export interface SubscriptionsOptions {
@@ -92,7 +92,7 @@ export class Subscriptions {
   async #subscribe(uri: string): Promise<void> {
     this.#lease ??= await this.#options.upstream.lease(this.#options.who)
     const { connection } = this.#lease
-    if (asksByResult(connection)) {
+    if (connection.asks === 'by-result') {
       const agreed = await this.#options.hearing(connection).want(new Set(this.#listeners.keys()))
       if (!agreed.has(uri)) throw this.#refused(`it does not tell of ${uri}`)
       return
@@ -104,7 +104,7 @@ export class Subscriptions {
   async #unsubscribe(uri: string): Promise<void> {
     const connection = this.#lease?.connection
     if (connection?.isOpen === true && !this.#listeners.has(uri)) {
-      if (asksByResult(connection))
+      if (connection.asks === 'by-result')
         await this.#options.hearing(connection).want(new Set(this.#listeners.keys()))
       else await connection.request({ method: METHOD.unsubscribe, params: { uri } })
     }
@@ -129,8 +129,4 @@ export class Subscriptions {
     this.#turn = done.catch(() => {})
     return done
   }
-}
-
-function asksByResult(connection: Connection): boolean {
-  return revision(connection.verdict.revision).asks === 'by-result'
 }
