@@ -2,6 +2,7 @@
 export { LOCAL_CALLER, LOCAL_USER } from './contract.ts'
 export type { EndpointAccess, EndpointLimits, EndpointOptions, Outcome, Principals } from './contract.ts'
 export { BAD_CREDENTIAL, principalOf } from './credential.ts'
+export { beginEventStream } from './event-stream.ts'
 export { refusedAccess } from './access.ts'
 export { HttpEndpoint } from './http.ts'
 export { tellRefused } from './outcome.ts'

@@ -1,17 +1,10 @@
 // How one HTTP request is answered: with one JSON body, or with a stream as soon as anything comes before the answer.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../base/index.ts'
-import { formatComment, formatSse } from '../wire/index.ts'
+import { formatComment, formatSse, SSE_HEADERS } from '../wire/index.ts'
 import type { RpcMessage } from '../wire/index.ts'
 import type { Outcome } from './contract.ts'
 import { noteAnswer } from './outcome.ts'
-
-const STREAM_HEADERS = {
-  'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-cache',
-  // Proxies that buffer would hold events back.
-  'X-Accel-Buffering': 'no',
-} as const
 
 /** Bytes that may wait for a client that does not read; a stream over it is broken off. */
 const MAX_BUFFERED = 16 * 1024 * 1024
@@ -113,7 +106,7 @@ export class Reply {
   #stream(): void {
     if (this.#streaming || !this.mayStream || !this.open) return
     this.#streaming = true
-    this.#response.writeHead(200, { ...this.#headers, ...STREAM_HEADERS })
+    this.#response.writeHead(200, { ...this.#headers, ...SSE_HEADERS })
   }
 
   #write(text: string): void {

@@ -4,11 +4,12 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough, Writable } from 'node:stream'
 import { ERRORS } from '../spec/index.ts'
-import { createLineFramer, formatComment, formatSse } from '../wire/index.ts'
+import { createLineFramer, formatSse } from '../wire/index.ts'
 import { corsHeaders, refusedAccess } from './access.ts'
 import { readBody } from './body.ts'
 import { UNKNOWN_PRINCIPAL } from './contract.ts'
 import type { EndpointOptions } from './contract.ts'
+import { beginEventStream } from './event-stream.ts'
 import { BAD_CREDENTIAL, principalOf } from './credential.ts'
 import { tellRefused } from './outcome.ts'
 import type { HttpExchange } from './outcome.ts'
@@ -55,16 +56,10 @@ export class SseHost {
     const id = randomUUID()
     const input = new PassThrough()
     this.#open.set(id, { principal, input, response })
-    response.writeHead(200, {
-      ...corsHeaders(request),
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-cache',
-      'X-Accel-Buffering': 'no',
-    })
+    const { clock, limits } = this.#options
+    beginEventStream(response, corsHeaders(request), { clock, keepAlive: () => limits.keepAlive() })
     response.write(formatSse({ event: 'endpoint', data: `${MESSAGES_PATH}?sessionId=${id}` }))
-    const alive = this.#keepAlive(response)
     response.once('close', () => {
-      alive.stop()
       this.#open.delete(id)
       input.end()
     })
@@ -120,16 +115,6 @@ export class SseHost {
       .writeHead(status, { ...headers, 'Content-Type': 'application/json' })
       .end(JSON.stringify(refusal(code, message)))
     tellRefused(exchange, code, { ...this.#options, principal })
-  }
-
-  #keepAlive(response: ServerResponse): { stop(): void } {
-    const { clock, limits } = this.#options
-    const tick = (): void => {
-      response.write(formatComment())
-      timer = clock.after(limits.keepAlive(), tick)
-    }
-    let timer = clock.after(limits.keepAlive(), tick)
-    return { stop: () => timer.cancel() }
   }
 }
 

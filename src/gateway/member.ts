@@ -1,11 +1,11 @@
 // One server as the gateway sees it: how to reach it, what it offers, and what it is called in public.
-import { asMcpxError, clip, isObject, McpxError } from '../base/index.ts'
+import { asMcpxError, clip, isObject, keepLatest, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Connection, LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
-import { ERRORS, METHOD, methodIn, newest, revision as revisionFacts } from '../spec/index.ts'
+import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
 import { answerable, raise, raiseError } from '../wire/index.ts'
 import type { Answer, Call, Caller, Remark } from '../wire/index.ts'
-import { Changes, SUBSCRIBABLE } from './changes.ts'
+import { CHANGED_LISTS, Changes, SUBSCRIBABLE } from './changes.ts'
 import type { ChangedList } from './changes.ts'
 import { toolFilter } from './filter.ts'
 import type { ToolFilter } from './filter.ts'
@@ -79,19 +79,14 @@ export class Member {
 
   /** The lists that a caller sees: shared by all whom the server cannot tell apart. */
   lists(caller: Asking): ServerLists {
-    const who = forCatalogue(caller.principal, this.#answers(caller))
+    const who = this.#who(caller)
     const key = this.upstream.sharing(who)
     let lists = this.#lists.get(key)
     if (lists === undefined) {
       const onLate = (kind: ListKind): void => this.changes.tell(LISTS[kind].capability)
       lists = new ServerLists(this.upstream, who, { ...this.#io, onLate })
-    } else {
-      this.#lists.delete(key)
     }
-    // The one that was used last stands last.
-    this.#lists.set(key, lists)
-    const [oldest] = this.#lists.keys()
-    if (this.#lists.size > MAX_LISTS && oldest !== undefined) this.#lists.delete(oldest)
+    keepLatest(this.#lists, [key, lists], MAX_LISTS)
     return lists
   }
 
@@ -130,8 +125,8 @@ export class Member {
   /** A connection to the server is open: what it tells is heard, and what changed while it was away is looked for. */
   started(connection: Connection): void {
     this.#forgetClosed()
-    if (revisionFacts(connection.verdict.revision).asks === 'by-result') this.#hearing(connection)
-    for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) {
+    if (connection.asks === 'by-result') this.#hearing(connection)
+    for (const kind of CHANGED_LISTS) {
       const known = [...this.#lists.values()].some((lists) => lists.known(kind) !== undefined)
       if (known) this.#relist.changed(kind)
     }
@@ -147,14 +142,14 @@ export class Member {
     if (method === METHOD.resourceUpdated) {
       for (const subscriptions of this.#subscriptions.values()) subscriptions.updated(params)
     }
-    for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) {
+    for (const kind of CHANGED_LISTS) {
       if (SUBSCRIBABLE[kind].method === method) this.#relist.changed(kind)
     }
   }
 
   /** Listens to a resource until the returned function is called. Rejects with an McpxError. */
   subscribe(caller: Asking, uri: string, listener: (params: JsonObject) => void): Promise<() => void> {
-    const who = forCatalogue(caller.principal, this.#answers(caller))
+    const who = this.#who(caller)
     const key = this.upstream.sharing(who)
     let subscriptions = this.#subscriptions.get(key)
     if (subscriptions === undefined) {
@@ -193,7 +188,7 @@ export class Member {
 
   /** The capabilities that the server declared, opening it where it is not open yet. Rejects with the start's McpxError. */
   async describe(caller: Asking): Promise<{ capabilities: JsonObject; instructions: string | undefined }> {
-    const lease = await this.upstream.lease(forCatalogue(caller.principal, this.#answers(caller)))
+    const lease = await this.upstream.lease(this.#who(caller))
     try {
       const { capabilities, verdict } = lease.connection
       const { instructions } = verdict.opening
@@ -252,7 +247,7 @@ export class Member {
       onChanged: (kind) => this.#relist.changed(kind),
       onUpdated: (params) => this.heard(METHOD.resourceUpdated, params),
       onReopened: () => {
-        for (const kind of Object.keys(SUBSCRIBABLE) as ChangedList[]) this.#relist.changed(kind)
+        for (const kind of CHANGED_LISTS) this.#relist.changed(kind)
       },
     })
     this.#hearings.set(connection, hearing)
@@ -267,8 +262,9 @@ export class Member {
     }
   }
 
-  #answers({ capabilities, revision, principal }: Asking): JsonObject {
-    return this.#io.questions.answers(answerable(capabilities, revision), principal)
+  /** A caller as one who leases for what is shared by all whom the server cannot tell apart. */
+  #who({ capabilities, revision, principal }: Asking): LeaseFor {
+    return forCatalogue(principal, this.#io.questions.answers(answerable(capabilities, revision), principal))
   }
 
   /** Errors about the framing concern mcpx's own request; the caller's was well formed. */

@@ -1,6 +1,6 @@
 // Which server a resource URI belongs to. URIs are never rewritten, so this is learned: from lists, from templates, and from
 // the results that name them.
-import { clip, isObject, McpxError } from '../base/index.ts'
+import { clip, isObject, keepLatest, McpxError } from '../base/index.ts'
 import type { Log } from '../base/index.ts'
 import type { Answer } from '../wire/index.ts'
 import type { Asking, Member } from './member.ts'
@@ -80,9 +80,6 @@ export class ResourceRoutes {
         servers: [before.name, member.name],
       })
     }
-    this.#learned.delete(uri)
-    this.#learned.set(uri, member)
-    const [oldest] = this.#learned.keys()
-    if (this.#learned.size > MAX_LEARNED && oldest !== undefined) this.#learned.delete(oldest)
+    keepLatest(this.#learned, [uri, member], MAX_LEARNED)
   }
 }

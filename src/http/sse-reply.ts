@@ -1,6 +1,7 @@
 // A stream of events as the answer to a REST request.
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../base/index.ts'
+import { beginEventStream } from '../endpoint/index.ts'
 import { formatComment, formatSse } from '../wire/index.ts'
 
 export interface EventStream {
@@ -20,18 +21,8 @@ export function openStream(
 ): EventStream {
   reply.hijack()
   const response = reply.raw
-  response.writeHead(200, {
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache',
-    'X-Accel-Buffering': 'no',
-  })
+  beginEventStream(response, {}, io)
   response.write(formatComment(greeting))
-  let timer = io.clock.after(io.keepAlive(), alive)
-  function alive(): void {
-    response.write(formatComment())
-    timer = io.clock.after(io.keepAlive(), alive)
-  }
-  response.once('close', () => timer.cancel())
   return {
     send: (event) => {
       if (response.writableLength > MAX_BUFFERED) response.destroy()

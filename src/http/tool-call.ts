@@ -29,7 +29,8 @@ export type Outcome =
   | { readonly status: 'input_required'; readonly questions: JsonObject; readonly state: string }
   | { readonly status: 'failed'; readonly error: McpxError }
 
-const ASKED: JsonObject = { elicitation: { form: {}, url: {} } }
+/** What a person can be asked who calls by REST, or from the command line. */
+export const ASKED: JsonObject = { elicitation: { form: {}, url: {} } }
 
 /** Throws USAGE for a body that is no request. */
 export function toolRequestOf(body: unknown): ToolRequest {

@@ -2,10 +2,8 @@ import { text as readAll } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { FAILURES, isObject, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
-import { findConfig } from '../config-source.ts'
-import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
-import { unknownServer } from '../../http/index.ts'
+import { ASKED, unknownServer } from '../../http/index.ts'
 import type { ToolRequest } from '../../http/index.ts'
 import { objectIn } from '../json-argument.ts'
 import { print, printable, printJson } from '../output.ts'
@@ -14,7 +12,7 @@ import { answerCommand, answersIn } from './answer-words.ts'
 import { inProcess, throughDaemon } from './call-line.ts'
 import type { DaemonLine, Line, Progress } from './call-line.ts'
 import { ask } from './daemon-client.ts'
-import { settingFlags, withRuntime, withSettings } from './shared.ts'
+import { sharedDaemon, withRuntime, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
 
 interface CallOptions extends CommonOptions {
@@ -25,8 +23,6 @@ interface CallOptions extends CommonOptions {
 
 type Asking = Extract<Progress, { status: 'input_required' }>
 
-/** What a command can be asked at all. */
-const ASKED: JsonObject = { elicitation: { form: {}, url: {} } }
 /** For whoever comes back with an answer (EX_TEMPFAIL). */
 const ASKS = 75
 
@@ -50,7 +46,7 @@ export function addCall(program: Command): void {
       // Only --continue needs no target.
       if (target === undefined) return command.error("error: missing required argument 'server.tool'")
       const args = objectIn(json === '-' ? await readAll(process.stdin) : json)
-      const daemon = daemonFor(options)
+      const daemon = sharedDaemon(options)
       const names = daemon && (await serversOf(daemon))
       if (daemon !== undefined && names !== undefined) {
         const request = requestFor(splitTarget(target, names), args, options)
@@ -62,12 +58,6 @@ export function addCall(program: Command): void {
         if (view !== undefined) await see(inProcess(gateway, view, request), request.server, options)
       })
     })
-}
-
-/** Settings of this one command cannot be the daemon's. */
-function daemonFor(options: CallOptions): DaemonRecord | undefined {
-  if (Object.keys(settingFlags(options)).length > 0) return undefined
-  return findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
 }
 
 /** Undefined where nobody answers: a daemon that was killed leaves its word, and its number may be another's by now. */
@@ -82,7 +72,7 @@ async function serversOf(daemon: DaemonRecord): Promise<readonly string[] | unde
 }
 
 async function goOn(id: string, options: CallOptions): Promise<void> {
-  const daemon = daemonFor(options)
+  const daemon = sharedDaemon(options)
   if (daemon === undefined) {
     throw new McpxError(
       'USAGE',

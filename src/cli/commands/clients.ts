@@ -1,12 +1,9 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { McpxError } from '../../base/index.ts'
 import type { ClientReport, ClientsReport } from '../../http/index.ts'
 import type { Era } from '../../spec/index.ts'
-import { findConfig } from '../config-source.ts'
-import { findDaemon } from '../daemon-record.ts'
-import { formatAge, print, printJson, styled, table } from '../output.ts'
-import { ask } from './daemon-client.ts'
+import { formatAge, print, printable, printJson, styled, table } from '../output.ts'
+import { ask, neededDaemon } from './daemon-client.ts'
 import type { CommonOptions } from './shared.ts'
 
 interface ClientsOptions extends CommonOptions {
@@ -24,10 +21,7 @@ export function addClients(program: Command): void {
     .addOption(new Option('--era <era>', 'only those that were seen in it').choices(['legacy', 'modern']))
     .option('--json', 'print JSON')
     .action(async (options: ClientsOptions) => {
-      const daemon = findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
-      if (daemon === undefined)
-        throw new McpxError('USAGE', 'No daemon of this configuration runs. Start one with mcpx daemon.')
-      const report = chosen(await ask<ClientsReport>(daemon, '/v1/clients'), options)
+      const report = chosen(await ask<ClientsReport>(neededDaemon(options), '/v1/clients'), options)
       if (options.json === true) printJson(report)
       else printReport(report, Date.now())
     })
@@ -84,7 +78,7 @@ function rowOf(client: ClientReport, now: number): string[] {
     String(client.fallbackPairs),
     `${formatAge(Math.max(0, now - client.lastSeen))} ago`,
     stateOf(client, now),
-  ].map(printable)
+  ].map((cell) => printable(cell).replaceAll('\n', '?'))
 }
 
 function stateOf({ stuckSince, lastError }: ClientReport, now: number): string {
@@ -94,9 +88,4 @@ function stateOf({ stuckSince, lastError }: ClientReport, now: number): string {
     .flat()
     .join(', ')
   return `stuck for ${formatAge(Math.max(0, now - stuckSince))} (${last})`
-}
-
-/** Without what could steer a terminal: clients choose their names. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '?')
 }

@@ -1,7 +1,21 @@
 // Questions to a running daemon's REST interface.
 import { FAILURES, isObject, McpxError } from '../../base/index.ts'
 import type { FailureCode } from '../../base/index.ts'
+import { findConfig } from '../config-source.ts'
+import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
+
+/** The daemon that serves the configuration of a command, where one runs. */
+export function runningDaemon({ config: named }: { readonly config?: string }): DaemonRecord | undefined {
+  return findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named }))
+}
+
+/** The same for a command that is nothing without it. Throws `USAGE`. */
+export function neededDaemon(options: { readonly config?: string }): DaemonRecord {
+  const daemon = runningDaemon(options)
+  if (daemon !== undefined) return daemon
+  throw new McpxError('USAGE', 'No daemon of this configuration runs. Start one with mcpx daemon.')
+}
 
 /** Asks the daemon, as the principal of the key in `MCPX_KEY` if there is one. Throws its problem document as an McpxError, or `STOPPING` where it does not answer. */
 export async function ask<T>(

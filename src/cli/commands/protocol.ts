@@ -2,11 +2,9 @@ import type { Command } from 'commander'
 import { SILENT } from '../../base/index.ts'
 import { reportProtocol } from '../../http/index.ts'
 import type { ProtocolReport } from '../../http/index.ts'
-import { findConfig } from '../config-source.ts'
-import { findDaemon } from '../daemon-record.ts'
 import { formatAge, print, printJson, table } from '../output.ts'
 import { createRuntime } from '../runtime.ts'
-import { ask } from './daemon-client.ts'
+import { ask, runningDaemon } from './daemon-client.ts'
 import { preferenceSource } from './preference-source.ts'
 import { settingFlags, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
@@ -30,7 +28,7 @@ export function addProtocol(program: Command): void {
 
 /** The daemon's word where one runs, else what the configuration and the state folder say. */
 async function reports(options: CommonOptions): Promise<readonly ProtocolReport[]> {
-  const daemon = findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
+  const daemon = runningDaemon(options)
   if (daemon !== undefined) return (await ask<{ servers: ProtocolReport[] }>(daemon, '/v1/protocol')).servers
   const runtime = createRuntime({
     configPath: options.config,

@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { isObject, McpxError } from '../../base/index.ts'
 import type { QuestionReport } from '../../http/index.ts'
-import { findConfig } from '../config-source.ts'
-import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
 import { formatAge, print, printable, printJson, table, textOf } from '../output.ts'
-import { ask, openEvents } from './daemon-client.ts'
+import { ask, neededDaemon, openEvents } from './daemon-client.ts'
 import type { CommonOptions } from './shared.ts'
 
 interface ListOptions extends CommonOptions {
@@ -27,7 +25,7 @@ export function addQuestions(program: Command): void {
     .option('--watch', 'take questions from now on: on a terminal they are put to you as they come')
     .option('--json', 'print JSON')
     .action(async (options: ListOptions) => {
-      const daemon = daemonOf(options)
+      const daemon = neededDaemon(options)
       if (options.watch === true) return watch(daemon, options)
       const { questions } = await ask<{ questions: QuestionReport[] }>(daemon, '/v1/questions')
       if (options.json === true) printJson({ questions })
@@ -42,18 +40,12 @@ export function addQuestions(program: Command): void {
     .option('--decline', 'say no')
     .option('--cancel', 'say nothing')
     .action(async (id: string, words: string[], options: AnswerOptions) => {
-      const daemon = daemonOf({ ...command.opts(), ...options })
+      const daemon = neededDaemon({ ...command.opts(), ...options })
       await ask(daemon, `/v1/questions/${encodeURIComponent(id)}`, {
         method: 'POST',
         body: await resultOf(daemon, id, { words, options }),
       })
     })
-}
-
-function daemonOf(options: CommonOptions): DaemonRecord {
-  const daemon = findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
-  if (daemon !== undefined) return daemon
-  throw new McpxError('USAGE', 'No daemon of this configuration runs. Start one with mcpx daemon.')
 }
 
 async function resultOf(

@@ -4,13 +4,11 @@ import type { Command } from 'commander'
 import { isObject, McpxError } from '../../base/index.ts'
 import { serveStdio } from '../../endpoint/index.ts'
 import { unknownServer } from '../../http/index.ts'
-import { findConfig } from '../config-source.ts'
-import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
 import { createRuntime, endpointOptions } from '../runtime.ts'
 import { onStopSignal } from '../signals.ts'
 import { VERSION } from '../version.ts'
-import { settingFlags, withSettings } from './shared.ts'
+import { settingFlags, sharedDaemon, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
 
 interface ServeOptions extends CommonOptions {
@@ -25,10 +23,7 @@ export function addServe(program: Command): void {
     .option('--server <name>', 'only this one, under its own names')
     .option('--standalone', 'start the servers here, even where a daemon of this configuration runs')
     .action(async (options: ServeOptions) => {
-      const shared = options.standalone === true || Object.keys(settingFlags(options)).length > 0
-      const daemon = shared
-        ? undefined
-        : findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
+      const daemon = options.standalone === true ? undefined : sharedDaemon(options)
       if (daemon !== undefined && (await throughDaemon(daemon, options.server))) return
       await standalone(options)
     })

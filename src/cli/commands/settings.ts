@@ -2,11 +2,10 @@ import type { Command } from 'commander'
 import { McpxError } from '../../base/index.ts'
 import { createSettings, settingPath } from '../../config/index.ts'
 import type { SettingReport } from '../../config/index.ts'
-import { findConfig, readConfig } from '../config-source.ts'
-import { findDaemon } from '../daemon-record.ts'
+import { readConfig } from '../config-source.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
 import { print, printJson, table } from '../output.ts'
-import { ask } from './daemon-client.ts'
+import { ask, runningDaemon } from './daemon-client.ts'
 import { settingFlags, withSettings } from './shared.ts'
 import type { CommonOptions } from './shared.ts'
 
@@ -23,7 +22,7 @@ export function addSettings(program: Command): void {
     .option('--unset', 'take a change back')
     .option('--json', 'print JSON')
     .action(async (path: string | undefined, value: string | undefined, options: SettingsOptions) => {
-      const daemon = findDaemonOf(options)
+      const daemon = runningDaemon(options)
       if (value !== undefined || options.unset === true)
         await change(daemon, path, options.unset === true ? undefined : value)
       const wanted = path === undefined ? undefined : settingPath(path)
@@ -54,10 +53,6 @@ async function change(
   await (value === undefined
     ? ask(daemon, route, { method: 'DELETE' })
     : ask(daemon, route, { method: 'PUT', body: { value } }))
-}
-
-function findDaemonOf(options: CommonOptions): DaemonRecord | undefined {
-  return findDaemon(findConfig({ cwd: process.cwd(), env: process.env, named: options.config }))
 }
 
 function localReports(options: CommonOptions): readonly SettingReport[] {

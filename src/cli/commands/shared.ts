@@ -4,9 +4,11 @@ import type { Command } from 'commander'
 import { SILENT } from '../../base/index.ts'
 import { flagName, SETTING_PATHS, SETTINGS } from '../../config/index.ts'
 import type { SettingPath } from '../../config/index.ts'
+import type { DaemonRecord } from '../daemon-record.ts'
 import { createRuntime } from '../runtime.ts'
 import type { Runtime } from '../runtime.ts'
 import { onStopSignal } from '../signals.ts'
+import { runningDaemon } from './daemon-client.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -28,6 +30,11 @@ export function withSettings(command: Command): Command {
 export function settingFlags(options: CommonOptions): Record<string, unknown> {
   const given = SETTING_PATHS.map((path) => [path, options[attributeOf(path)]] as const)
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+/** The daemon that a command may work through: settings of this one command cannot be the daemon's. */
+export function sharedDaemon(options: CommonOptions): DaemonRecord | undefined {
+  return Object.keys(settingFlags(options)).length > 0 ? undefined : runningDaemon(options)
 }
 
 /** Runs with a gateway whose servers are ended afterwards, whatever happens. Only failures are logged, to stderr. */

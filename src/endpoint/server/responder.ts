@@ -1,7 +1,7 @@
 // How a modern request is answered: with one JSON body, or with a stream as soon as anything comes before the answer.
 import type { Clock, Timer } from '../../base/index.ts'
 import { ERRORS } from '../../spec/index.ts'
-import { formatComment, formatSse } from '../../wire/index.ts'
+import { formatComment, formatSse, SSE_HEADERS } from '../../wire/index.ts'
 import type { RpcNotification, RpcResponse } from '../../wire/index.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -17,13 +17,6 @@ export interface Target {
   /** Calls back when the client is gone, perhaps after its answer. */
   onGone(listener: () => void): void
 }
-
-const STREAM_HEADERS = {
-  'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-cache',
-  // Proxies that buffer would hold events back.
-  'X-Accel-Buffering': 'no',
-} as const
 
 export interface ResponderOptions {
   readonly headers: Headers
@@ -98,7 +91,7 @@ export class Responder {
     if (!this.#streaming) {
       this.#streaming = true
       this.status = 200
-      this.#target.begin({ ...this.#options.headers, ...STREAM_HEADERS })
+      this.#target.begin({ ...this.#options.headers, ...SSE_HEADERS })
     }
     this.#target.write(text)
     this.keepAlive()

@@ -7,7 +7,7 @@ import { enveloped, lowerReply, raiseQuestion, readInputRequired } from '../../w
 import type { Answer, Call, Question, RpcRequest } from '../../wire/index.ts'
 import type { AskingServer, Round, Sent } from './party.ts'
 import { urlsRequired } from './rounds.ts'
-import type { Bound, StateContent } from './states.ts'
+import type { StateContent } from './states.ts'
 import { refusal } from './strays.ts'
 
 /** A call, and its params as the server knows them. */
@@ -20,7 +20,6 @@ export interface Errand {
 export interface Course {
   readonly server: AskingServer
   readonly call: Call
-  readonly bound: Bound
   readonly params: JsonObject | undefined
   /** What the caller itself can be asked. */
   readonly own: JsonObject

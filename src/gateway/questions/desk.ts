@@ -8,7 +8,7 @@ import type { Answer, Call, Question } from '../../wire/index.ts'
 import { replyFaults } from './check.ts'
 import { answersItself, questionOf, spelled } from './course.ts'
 import type { Course } from './course.ts'
-import { INBOX_ANSWERS, unanswered } from './inbox.ts'
+import { GRACE, INBOX_ANSWERS, unanswered } from './inbox.ts'
 import type { Inbox } from './inbox.ts'
 import type { AskingServer } from './party.ts'
 import { named } from './rounds.ts'
@@ -24,8 +24,6 @@ export interface DeskOptions {
 }
 
 export const ROOTS: Question = { method: METHOD.rootsList, params: undefined }
-/** How long a server may take to end a call after a question on the line was not answered, in ms. */
-const GRACE = 10_000
 
 export class Desk {
   readonly #options: DeskOptions
@@ -88,9 +86,10 @@ export class Desk {
   }
 
   /** Whether the inbox can do what an error asks for, and the caller, whose own revision would know the error, cannot. */
-  mends(questions: readonly (readonly [string, Question])[], { own, bound }: Course): boolean {
+  mends(questions: readonly (readonly [string, Question])[], { own, call }: Course): boolean {
     return questions.every(
-      ([, question]) => whyNot(question, own) !== undefined && this.inboxTakes(question, bound.principal),
+      ([, question]) =>
+        whyNot(question, own) !== undefined && this.inboxTakes(question, call.caller.principal),
     )
   }
 

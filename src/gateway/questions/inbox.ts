@@ -134,10 +134,19 @@ export class Inbox {
   }
 }
 
+/** How long a server may take to end a call whose question nobody answered, in ms. */
+export const GRACE = 10_000
+
 /** What a server gets for a question that nobody answered: nobody declined, so no elicitation is declined. */
 export function unanswered(question: Question): Answer {
-  if (question.method === METHOD.elicit) return { result: { action: 'cancel' } }
-  return { error: { code: ERRORS.internal, message: 'The question was not answered in time' } }
+  return resultFor(question, {
+    error: { code: ERRORS.internal, message: 'The question was not answered in time' },
+  })
+}
+
+/** The answer, a cancelled elicitation in place of an error: elicitations end so where nobody answers. */
+export function resultFor(question: Question, answer: Answer): Answer {
+  return 'error' in answer && question.method === METHOD.elicit ? { result: { action: 'cancel' } } : answer
 }
 
 function givenUp(reason: string): Answer {

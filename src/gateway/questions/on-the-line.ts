@@ -2,13 +2,13 @@
 import { Cancellation, McpxError } from '../../base/index.ts'
 import type { Clock, JsonObject } from '../../base/index.ts'
 import type { Asker, Resume } from '../../pool/index.ts'
-import { METHOD } from '../../spec/index.ts'
 import { answerable, whyNot } from '../../wire/index.ts'
 import type { Answer, Question } from '../../wire/index.ts'
 import { requiredBy, subjectOf } from './course.ts'
 import type { Course, Errand } from './course.ts'
 import { ROOTS } from './desk.ts'
 import type { Desk } from './desk.ts'
+import { resultFor } from './inbox.ts'
 import type { AskingServer } from './party.ts'
 import { exhausted, named } from './rounds.ts'
 
@@ -36,8 +36,7 @@ export class OnTheLine {
     // A question that nobody answers ends the call some time after it.
     const cancellation = new Cancellation()
     const forget = call.cancellation.onCancel((reason) => cancellation.cancel(reason))
-    const bound = { server: server.name, principal: caller.principal, request: '' }
-    const course: Course = { server, call, bound, params, own, round: 0 }
+    const course: Course = { server, call, params, own, round: 0 }
     const put = (question: Question, given: Cancellation): Promise<Answer> =>
       desk.onTheLine(question, { call, given, late: cancellation })
     const asker: Asker = {
@@ -87,20 +86,17 @@ export class OnTheLine {
     put: (question: Question) => Promise<Answer>,
   ): Promise<JsonObject> {
     const { server, call, own } = course
+    const { cancellation } = call
     const answers = await Promise.all(
       questions.map(async ([key, question]) => {
         const answer =
           whyNot(question, own) === undefined
             ? await put(named(question, server))
-            : await this.#options.desk.withoutCaller(question, {
-                server,
-                call,
-                cancellation: call.cancellation,
-              })
-        if ('result' in answer) return [key, answer.result] as const
-        if (question.method === METHOD.elicit) return [key, { action: 'cancel' }] as const
-        const text = `Server "${server.name}" asked ${question.method}, and the answer was an error: ${answer.error.message}`
-        throw new McpxError('QUESTION_UNANSWERED', text, { data: { error: answer.error } })
+            : await this.#options.desk.withoutCaller(question, { server, call, cancellation })
+        const settled = resultFor(question, answer)
+        if ('result' in settled) return [key, settled.result] as const
+        const text = `Server "${server.name}" asked ${question.method}, and the answer was an error: ${settled.error.message}`
+        throw new McpxError('QUESTION_UNANSWERED', text, { data: { error: settled.error } })
       }),
     )
     return Object.fromEntries(answers)

@@ -3,7 +3,7 @@ import { McpxError } from '../../base/index.ts'
 import type { Clock, Timer } from '../../base/index.ts'
 import type { Answer, Call } from '../../wire/index.ts'
 import type { HeldCall } from './held-call.ts'
-import { unanswered } from './inbox.ts'
+import { GRACE, unanswered } from './inbox.ts'
 import type { Round, Sent } from './party.ts'
 import { inputRequired } from './rounds.ts'
 import { invalid } from './states.ts'
@@ -43,8 +43,6 @@ interface Parked {
   timer: Timer | undefined
 }
 
-/** How long a server may take to end a call whose question nobody answered, in ms. */
-const GRACE = 10_000
 /** How long a repeated retry gets the same outcome, in ms, and how large it may be, in characters. */
 const KEPT = 60_000
 const MAX_KEPT = 2 ** 20

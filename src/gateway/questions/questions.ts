@@ -1,8 +1,7 @@
 // Carries what a server asks during a call to whoever can answer, whatever the revisions of the two are.
-import { McpxError } from '../../base/index.ts'
+import { isObject, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import type { Asker, Resume } from '../../pool/index.ts'
-import { METHOD } from '../../spec/index.ts'
 import { answerable, whyNot } from '../../wire/index.ts'
 import type { Answer, Call, Question } from '../../wire/index.ts'
 import { requiredBy, subjectOf } from './course.ts'
@@ -10,17 +9,23 @@ import type { Course, Errand } from './course.ts'
 import { Desk, ROOTS } from './desk.ts'
 import type { DeskOptions } from './desk.ts'
 import { HeldCall } from './held-call.ts'
+import { resultFor } from './inbox.ts'
 import { OnTheLine } from './on-the-line.ts'
 import type { Parking } from './parking.ts'
 import type { AskingServer, Sent } from './party.ts'
 import { exhausted, inputRequired, named } from './rounds.ts'
 import { invalid } from './states.ts'
-import type { States } from './states.ts'
+import type { Bound, States } from './states.ts'
 
 export interface QuestionsOptions extends DeskOptions {
   readonly states: States
   readonly parking: Parking
   readonly rounds: () => number
+}
+
+/** A call whose caller carries a state from one round to the next. */
+interface StatefulCourse extends Course {
+  readonly bound: Bound
 }
 
 const ROOTS_KEY = 'roots-1'
@@ -50,9 +55,9 @@ export class Questions {
 
   async #byResult(server: AskingServer, { call, params: given }: Errand): Promise<Answer> {
     const { states, parking } = this.#options
-    const { principal, capabilities, revision } = call.caller
+    const { capabilities, revision } = call.caller
     const { inputResponses, requestState, ...params } = given ?? {}
-    const bound = { server: server.name, principal, request: states.digest(call.method, call.params) }
+    const bound = states.bindingOf(server.name, call)
     if (requestState !== undefined && typeof requestState !== 'string') throw invalid('it is not a string')
     const responses = responsesIn(inputResponses)
     const state = requestState === undefined ? undefined : states.open(requestState, bound)
@@ -74,7 +79,7 @@ export class Questions {
     return this.#send(course, { responses: { ...state.kept, ...responses }, state: state.upstream })
   }
 
-  async #send(course: Course, resume: Resume | undefined): Promise<Answer> {
+  async #send(course: StatefulCourse, resume: Resume | undefined): Promise<Answer> {
     const { server, call, params, own, bound } = course
     const held = new HeldCall(resume?.responses)
     const detach = held.attach(call)
@@ -97,7 +102,7 @@ export class Questions {
     }
   }
 
-  #asker(course: Course, held: HeldCall): Asker {
+  #asker(course: StatefulCourse, held: HeldCall): Asker {
     return {
       principal: course.bound.principal,
       subject: subjectOf(course.call.method, course.params),
@@ -108,7 +113,7 @@ export class Questions {
   }
 
   /** What becomes of a server's answer: the caller's, unless more is needed first. */
-  async #finish(sent: Sent, course: Course): Promise<Answer> {
+  async #finish(sent: Sent, course: StatefulCourse): Promise<Answer> {
     const required = requiredBy(sent)
     if (required === undefined) return sent.answer
     const { server, own, bound } = course
@@ -139,13 +144,10 @@ export class Questions {
     const given: JsonObject = {}
     await Promise.all(
       questions.map(async ([key, question]) => {
-        const answer = await this.#desk.withoutCaller(question, {
-          server,
-          call,
-          cancellation: call.cancellation,
-        })
-        if ('result' in answer) given[key] = answer.result
-        else if (question.method === METHOD.elicit) given[key] = { action: 'cancel' }
+        const { cancellation } = call
+        const answer = await this.#desk.withoutCaller(question, { server, call, cancellation })
+        const settled = resultFor(question, answer)
+        if ('result' in settled) given[key] = settled.result
       }),
     )
     return given
@@ -154,6 +156,6 @@ export class Questions {
 
 function responsesIn(value: unknown): JsonObject | undefined {
   if (value === undefined) return undefined
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  if (isObject(value)) return value
   throw new McpxError('ANSWER_INVALID', 'params.inputResponses must be an object of answers by key')
 }

@@ -2,8 +2,7 @@
 import { isObject, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import { METHOD, newest } from '../../spec/index.ts'
-import type { RevisionId } from '../../spec/index.ts'
-import { lowerQuestion } from '../../wire/index.ts'
+import { EVERY_ANSWER, lowerQuestion } from '../../wire/index.ts'
 import type { Answer, Question, RpcError } from '../../wire/index.ts'
 import type { AskingServer, Round } from './party.ts'
 
@@ -61,7 +60,5 @@ const FAULTS = 'io.mcpx/faults'
 
 /** What can be asked says nothing here: it is known before a question comes so far. */
 function asPut(question: Question): Question {
-  const to: RevisionId = newest()
-  const everything = { elicitation: { form: {}, url: {} }, sampling: { tools: {}, context: {} }, roots: {} }
-  return lowerQuestion(question, { to, answerable: everything, newId: () => '' }) ?? question
+  return lowerQuestion(question, { to: newest(), answerable: EVERY_ANSWER, newId: () => '' }) ?? question
 }

@@ -1,7 +1,7 @@
 // Request states: what a caller carries from one round to the next. Sealed, bound to the request and its principal, and dated.
 import { canonicalJson, isObject, McpxError } from '../../base/index.ts'
 import type { Clock, JsonObject } from '../../base/index.ts'
-import type { Sealer } from '../../wire/index.ts'
+import type { Call, Sealer } from '../../wire/index.ts'
 
 export type StateContent =
   /** The server keeps nothing: `upstream` is its own state, `kept` what was answered without the caller. */
@@ -20,7 +20,7 @@ export type StateContent =
 export interface Bound {
   readonly server: string
   readonly principal: string
-  /** Digest of the request, made by `digest`. */
+  /** Digest of the request, without what a retry adds or changes. */
   readonly request: string
 }
 
@@ -38,10 +38,18 @@ export class States {
     this.#ttl = ttl
   }
 
-  /** The digest of a request without what a retry adds or changes. */
-  digest(method: string, params: JsonObject | undefined): string {
-    const { _meta: _, inputResponses: __, requestState: ___, ...salient } = params ?? {}
-    return this.#sealer.digest(canonicalJson([method, salient]))
+  /** What the states of a call belong to. Its digest is made where a state is opened or sealed: most calls need none. */
+  bindingOf(server: string, { method, params = {}, caller }: Call): Bound {
+    const digest = (): string => {
+      const { _meta: _, inputResponses: __, requestState: ___, ...salient } = params
+      return this.digestOf([method, salient])
+    }
+    return {
+      ...{ server, principal: caller.principal },
+      get request() {
+        return digest()
+      },
+    }
   }
 
   /** The digest of any value. */

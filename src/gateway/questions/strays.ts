@@ -1,5 +1,5 @@
 // What a server asks outside of any call, or during calls of several principals: never a guess between users.
-import { Cancellation, clip } from '../../base/index.ts'
+import { Cancellation, clip, keepLatest } from '../../base/index.ts'
 import type { Clock, JsonObject, Timer } from '../../base/index.ts'
 import type { Need, StrayInquiry } from '../../pool/index.ts'
 import { ERRORS, METHOD } from '../../spec/index.ts'
@@ -107,10 +107,7 @@ export class Strays {
     const known = this.#owners.get(owner) ?? {
       ...{ roots: undefined, missed: new Set(), waiting: new Set() },
     }
-    this.#owners.delete(owner)
-    this.#owners.set(owner, known)
-    const [oldest] = this.#owners.keys()
-    if (this.#owners.size > MAX_OWNERS && oldest !== undefined) this.#owners.delete(oldest)
+    keepLatest(this.#owners, [owner, known], MAX_OWNERS)
     return known
   }
 }
