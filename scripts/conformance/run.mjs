@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endAll } from '../../bench/children.mjs'
-import { CELLS, CLIENTS, nameOf } from './cells.mjs'
+import { CELLS, CLIENTS, nameOf, TASKS } from './cells.mjs'
 import { groupBy } from './group-by.mjs'
 import { judge } from './judge.mjs'
 import { findReferee } from './referee.mjs'
@@ -36,8 +36,11 @@ try {
   const controls = await runControls()
   /** @type {import('./judge.mjs').Verdict[]} */
   const verdicts = []
-  for (const [upstream, ofUpstream] of groupBy(cells, ({ era, transport }) => `${era}/${transport}`)) {
-    const target = await startMcpx(ofUpstream[0] ?? raise(upstream), join(folder, upstream.replace('/', '-')))
+  for (const [upstream, ofUpstream] of groupBy(cells, upstreamOf)) {
+    const target = await startMcpx(
+      ofUpstream[0] ?? raise(upstream),
+      join(folder, upstream.replaceAll('/', '-')),
+    )
     for (const cell of ofUpstream) {
       say(`${nameOf(cell)} ...`)
       const checks = await referee.run(target, cell.client, options.scenario)
@@ -50,11 +53,10 @@ try {
 
   /** What the fixture itself gets: without a single failure, or there is nothing to compare with. */
   async function runControls() {
-    const fixture = await startFixture('both')
     /** @type {Map<string, Check[]>} */
     const found = new Map()
     for (const client of CLIENTS.filter((revision) => cells.some((cell) => cell.client === revision))) {
-      const checks = await referee.run(fixture, client, options.scenario)
+      const checks = await referee.run(await startFixture(client), client, options.scenario)
       const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
       const passed = checks.filter(({ status }) => status === 'SUCCESS')
       say(`control ${client}: ${passed.length} passed, ${failed.length} failed`)
@@ -77,6 +79,11 @@ try {
 function figures({ cell, passed, failures, excepted }) {
   const { client, era, transport } = cell
   return { client, upstream: era, transport, passed, failed: failures.length, excepted: excepted.length }
+}
+
+/** What mcpx stands in front of; one is enough for all clients that want the same. @param {Cell} cell */
+function upstreamOf({ client, era, transport }) {
+  return `${client === TASKS ? TASKS : 'everything'}/${era}/${transport}`
 }
 
 /** @param {string} upstream @returns {never} */

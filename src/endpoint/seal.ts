@@ -1,7 +1,7 @@
 // Sealing: a value that travels through a client and comes back, unread and unchanged. AES-256-GCM under keys of the
 // endpoint's owner; the first key seals, all of them open, so that keys can be changed.
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { isObject } from '../base/index.ts'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
+import { canonicalJson, isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import type { Sealer } from '../wire/index.ts'
 
@@ -18,11 +18,15 @@ export function createSealer(keys: readonly Uint8Array[] = []): Sealer {
   }
   return {
     digest: (text) => createHash('sha256').update(text).digest('base64url'),
-    seal: (purpose, value) => {
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', first, nonce).setAAD(Buffer.from(purpose))
-      const sealed = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
-      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    seal: (purpose, value) =>
+      sealWith(first, { purpose, nonce: randomBytes(NONCE_BYTES), text: JSON.stringify(value) }),
+    sealSame: (purpose, value) => {
+      const text = canonicalJson(value)
+      // A nonce of the content itself: it repeats only with the same content, which GCM allows.
+      const mac = createHmac('sha256', first)
+        .update(JSON.stringify(['nonce', purpose, text]))
+        .digest()
+      return sealWith(first, { purpose, nonce: mac.subarray(0, NONCE_BYTES), text })
     },
     open: (purpose, text) => {
       const bytes = Buffer.from(text, 'base64url')
@@ -34,6 +38,15 @@ export function createSealer(keys: readonly Uint8Array[] = []): Sealer {
       return undefined
     },
   }
+}
+
+function sealWith(
+  key: Uint8Array,
+  { purpose, nonce, text }: { readonly purpose: string; readonly nonce: Uint8Array; readonly text: string },
+): string {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose))
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
 function openWith(key: Uint8Array, purpose: string, bytes: Buffer): JsonObject | undefined {

@@ -2,11 +2,13 @@
 import { McpxError } from '../base/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Pool } from '../pool/index.ts'
+import { METHOD } from '../spec/index.ts'
 import type { Sealer } from '../wire/index.ts'
 import { Inbox, Parking, Questions, States, Strays } from './questions/index.ts'
 import { Member } from './member.ts'
 import type { MemberOptions } from './member.ts'
 import type { Naming } from './names.ts'
+import { TaskIds, Tasks } from './tasks/index.ts'
 import { View } from './view.ts'
 
 export interface GatewayOptions {
@@ -53,26 +55,40 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { pool, servers, naming, patience, clock, log } = options
   const { inbox, parking, strays, questions } = questionsOf(options)
-  const members = pool.upstreams.map((upstream) => {
+  const { sealer, newId } = options.questions
+  const taskIds = new TaskIds(sealer)
+  const tasks = new Tasks({ ids: taskIds, clock, questions, newId })
+  const members = pool.upstreams.map((upstream): Member => {
     const { prefix = upstream.name, filter = NO_FILTER, roots } = servers.get(upstream.name) ?? {}
-    return new Member({ upstream, prefix, filter, roots }, { clock, log, questions, strays })
+    const member = new Member(
+      { upstream, prefix, filter, roots },
+      { clock, log, questions, strays, taskIds, patience },
+    )
+    upstream.taskAsker = (own) => tasks.asker(member, own)
+    return member
   })
   if (naming === 'prefix') refuseClash(members)
-  const view = (some: readonly Member[]): View => new View({ members: some, naming, patience, clock, log })
+  const view = (some: readonly Member[]): View =>
+    new View({ members: some, naming, patience, tasks, clock, log })
   const single = new Map(members.map((member) => [member.name, view([member])]))
   const byName = new Map(members.map((member) => [member.name, member]))
   pool.onEvent((event) => {
     const member = byName.get(event.server)
     if (event.kind === 'start') member?.started(event.connection)
     if (event.kind === 'stop') member?.stopped()
-    if (event.kind === 'notification')
-      member?.heard(event.notification.method, event.notification.params ?? {})
+    if (event.kind !== 'notification' || member === undefined) return
+    const { method, params = {} } = event.notification
+    if (method === METHOD.taskStatus || method === METHOD.taskChanged) tasks.heard(member, method, params)
+    else member.heard(method, params)
   })
   return {
     ...{ merged: view(members), only: (server) => single.get(server), members, inbox },
     names: members.map(({ name }) => name),
     parked: () => parking.size,
-    stop: (reason) => parking.stop(reason),
+    stop: (reason) => {
+      parking.stop(reason)
+      tasks.book.stop(reason)
+    },
   }
 }
 

@@ -1,14 +1,18 @@
 // `subscriptions/listen`: a caller hears what it asked for and what can really come.
 import { isObject } from '../base/index.ts'
-import type { JsonObject } from '../base/index.ts'
+import type { Clock, JsonObject } from '../base/index.ts'
 import { METHOD } from '../spec/index.ts'
 import type { Answer, Call } from '../wire/index.ts'
 import { CHANGED_LISTS, SUBSCRIBABLE } from './changes.ts'
 import type { Member } from './member.ts'
+import { follow, formOfCaller, missingTasks } from './tasks/index.ts'
+import type { Tasks } from './tasks/index.ts'
 
 /** What can be listened to, for one caller. */
 export interface Listenable {
   readonly members: readonly Member[]
+  readonly tasks: Tasks
+  readonly clock: Clock
   /** Resolves when it is known what the members tell of, or they have had their time. */
   settled(): Promise<void>
   /** Listens to a resource until the returned function is called. Rejects with an McpxError. */
@@ -21,6 +25,7 @@ export interface Listenable {
  */
 export async function listen(to: Listenable, call: Call): Promise<Answer> {
   const asked = isObject(call.params?.['notifications']) ? call.params['notifications'] : {}
+  if (asked['taskIds'] !== undefined && formOfCaller(call.caller) !== 'extension') return missingTasks()
   await to.settled()
   const stops: (() => void)[] = []
   const waiting: (() => void)[] = []
@@ -44,8 +49,12 @@ export async function listen(to: Listenable, call: Call): Promise<Answer> {
   const uris = await subscribed(asked['resourceSubscriptions'], stops, (uri) =>
     to.subscribe(uri, (params) => tell(METHOD.resourceUpdated, params)),
   )
-  const honoured = Object.fromEntries(kinds.map((kind) => [SUBSCRIBABLE[kind].filter, true]))
-  const notifications = uris.length === 0 ? honoured : { ...honoured, resourceSubscriptions: uris }
+  const taskIds = followed(asked['taskIds'], stops, { to, call, tell })
+  const notifications = {
+    ...Object.fromEntries(kinds.map((kind) => [SUBSCRIBABLE[kind].filter, true])),
+    ...(uris.length > 0 && { resourceSubscriptions: uris }),
+    ...(taskIds.length > 0 && { taskIds }),
+  }
   call.notify(METHOD.acknowledged, { notifications })
   acknowledged = true
   for (const send of waiting) send()
@@ -79,4 +88,28 @@ async function subscribed(
     }),
   )
   return agreed.flat()
+}
+
+/** Follows the caller's own tasks among those asked for; the others are left out of what is acknowledged. */
+function followed(
+  asked: unknown,
+  stops: (() => void)[],
+  {
+    to,
+    call: { caller },
+    tell,
+  }: {
+    readonly to: Listenable
+    readonly call: Call
+    readonly tell: (method: string, params: JsonObject) => void
+  },
+): string[] {
+  const { tasks, members, clock } = to
+  const ids = Array.isArray(asked) ? asked.filter((id) => typeof id === 'string').slice(0, MAX_URIS) : []
+  return [...new Set(ids)].filter((id) => {
+    const entry = tasks.find(id, caller, members)
+    if (entry === undefined) return false
+    stops.push(follow(tasks, entry, { caller, clock, tell: (state) => tell(METHOD.taskChanged, state) }))
+    return true
+  })
 }

@@ -2,8 +2,17 @@
 import { McpxError } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
 import { METHOD } from '../spec/index.ts'
+import type { Caller } from '../wire/index.ts'
 import { SUBSCRIBABLE } from './changes.ts'
 import type { Member } from './member.ts'
+import { formOfCaller, watchTasks } from './tasks/index.ts'
+import type { Tasks } from './tasks/index.ts'
+
+export interface ListeningOptions {
+  readonly members: readonly Member[]
+  readonly caller: Caller
+  readonly tasks: Tasks
+}
 
 type Notify = (method: string, params: JsonObject) => void
 
@@ -16,9 +25,12 @@ export class Listening {
   readonly #uris = new Map<string, Promise<() => void>>()
   #stopped = false
 
-  constructor(members: readonly Member[], notify: Notify) {
+  constructor({ members, caller, tasks }: ListeningOptions, notify: Notify) {
     this.#notify = notify
-    this.#stops = members.map((member) => member.changes.on((kind) => notify(SUBSCRIBABLE[kind].method, {})))
+    this.#stops = [
+      ...members.map((member) => member.changes.on((kind) => notify(SUBSCRIBABLE[kind].method, {}))),
+      ...(formOfCaller(caller) === 'core' ? [watchTasks(tasks, { members, caller }, notify)] : []),
+    ]
   }
 
   /** Subscribes to a resource, once however often it is asked for. Rejects with the McpxError of the subscription. */

@@ -1,14 +1,15 @@
 // One server as the gateway sees it: how to reach it, what it offers, and what it is called in public.
 import { asMcpxError, clip, isObject, keepLatest, McpxError } from '../base/index.ts'
-import type { Clock, JsonObject, Log } from '../base/index.ts'
-import type { Connection, LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
-import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
+import type { Cancellation, Clock, JsonObject, Log } from '../base/index.ts'
+import type { Connection, Lease, LeaseFor, Served, Upstream, UpstreamRequest } from '../pool/index.ts'
+import { ERRORS, METHOD, methodIn, newest, revision as revisionFacts } from '../spec/index.ts'
 import { answerable, raise, raiseError } from '../wire/index.ts'
 import type { Answer, Call, Caller, Remark } from '../wire/index.ts'
 import { CHANGED_LISTS, Changes, SUBSCRIBABLE } from './changes.ts'
 import type { ChangedList } from './changes.ts'
 import { toolFilter } from './filter.ts'
 import type { ToolFilter } from './filter.ts'
+import type { Errand, Reply } from './errand.ts'
 import { Hearing } from './hearing.ts'
 import { forCatalogue, LISTS, ServerLists } from './lists.ts'
 import type { List, ListKind } from './lists.ts'
@@ -16,6 +17,8 @@ import { publicName } from './names.ts'
 import type { AskingServer, Questions, Strays } from './questions/index.ts'
 import { Relist } from './relist.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { DECLARED, formOfServer, retold, supportOf } from './tasks/index.ts'
+import type { TaskForm, TaskIds, TaskRequest, TaskSupport } from './tasks/index.ts'
 
 export interface MemberOptions {
   readonly upstream: Upstream
@@ -32,15 +35,9 @@ export interface MemberIo {
   readonly log: Log
   readonly questions: Questions
   readonly strays: Strays
-}
-
-/** What is asked of a server for a caller. */
-export interface Errand {
-  readonly method: string
-  readonly params: JsonObject | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** What leads the server's questions, where it is one of several. */
-  readonly lead?: string | undefined
+  readonly taskIds: TaskIds
+  /** How long a list is waited for, in ms. */
+  readonly patience: () => number
 }
 
 /** Who asks, as far as lists depend on it. */
@@ -178,6 +175,44 @@ export class Member {
     }).then(({ answer }) => answer)
   }
 
+  /** How the server gives tasks for a caller's calls; it is opened where that is not known. Rejects with the start's McpxError. */
+  tasksFor(call: Call): TaskForm | Promise<TaskForm> {
+    const { caller, cancellation } = call
+    const { scope, tuning } = this.upstream.spec
+    // A task outlives its call, so that it needs an instance that does.
+    if (scope === 'call' || (scope === 'session' && caller.session === undefined)) return 'none'
+    const { current } = this.upstream
+    // A caller of its own lane may get another connection than most.
+    const follows = tuning().preference === 'follow' && revisionFacts(caller.revision).era === 'legacy'
+    if (current !== undefined && !follows) return formOfServer(current)
+    const silent = call.asked === 'by-request' && call.ask === undefined
+    const who = this.#whoFor(silent ? { ...caller, capabilities: {} } : caller)
+    return this.#opened(who, cancellation).then(formOfServer)
+  }
+
+  /** What a tool says of being called as a task. */
+  async taskSupport(caller: Caller, tool: string): Promise<TaskSupport> {
+    const lists = this.lists(caller)
+    const list = lists.known('tools') ?? (await lists.within('tools', this.#io.patience())).list
+    return supportOf(list?.byKey.get(tool))
+  }
+
+  /** The longest that a call may last, in ms. */
+  get longest(): number {
+    return this.upstream.spec.tuning().callTimeoutMax
+  }
+
+  /** Sends a request about a task, over the connection that has it while that is open. Rejects with an McpxError. */
+  aboutTask(caller: Caller, request: TaskRequest, over: Connection | undefined): Promise<Reply> {
+    const { method, params, ...more } = request
+    return this.#request(this.#whoFor(caller), { method, params, tasks: true }, { ...more, params, over })
+  }
+
+  /** Keeps the instance of a connection for a caller; undefined where it takes no more leases. */
+  hold(connection: Connection, caller: Caller): Promise<Lease | undefined> {
+    return this.upstream.hold(connection, this.#whoFor(caller))
+  }
+
   /** Hears what a client says outside of its calls: that its roots are others now. */
   hear(remark: Remark): void {
     const { caller, ask, method } = remark
@@ -187,34 +222,57 @@ export class Member {
   }
 
   /** The capabilities that the server declared, opening it where it is not open yet. Rejects with the start's McpxError. */
-  async describe(caller: Asking): Promise<{ capabilities: JsonObject; instructions: string | undefined }> {
-    const lease = await this.upstream.lease(this.#who(caller))
-    try {
-      const { capabilities, verdict } = lease.connection
-      const { instructions } = verdict.opening
-      return { capabilities, instructions: typeof instructions === 'string' ? instructions : undefined }
-    } catch (error) {
-      throw asMcpxError(error)
-    } finally {
-      lease.release()
+  async describe(caller: Asking): Promise<Description> {
+    const who = this.#who(caller)
+    const connection = await this.#opened(who, undefined)
+    const { capabilities, verdict } = connection
+    const { instructions } = verdict.opening
+    return {
+      ...{ capabilities, tasks: formOfServer(connection) },
+      instructions: typeof instructions === 'string' ? instructions : undefined,
     }
   }
 
-  async #request(
-    who: LeaseFor,
-    errand: Errand,
-    more: Omit<UpstreamRequest, 'method' | 'headers'>,
-  ): Promise<{ readonly answer: Answer; readonly connection: Served['connection'] }> {
-    const { method, headers } = errand
-    const { answer, connection } = await this.upstream.request(who, { ...more, method, headers })
+  async #opened(who: LeaseFor, cancellation: Cancellation | undefined): Promise<Connection> {
+    const lease = await this.upstream.lease(who, cancellation).catch((error: unknown) => {
+      throw asMcpxError(error)
+    })
+    lease.release()
+    return lease.connection
+  }
+
+  #whoFor(caller: Caller): LeaseFor {
+    const { principal, session, revision } = caller
+    return { principal, session, revision, answers: this.#answers(caller) }
+  }
+
+  async #request(who: LeaseFor, errand: Errand, { over, ...more }: More): Promise<Reply> {
+    const { method, headers, tasks } = errand
+    const answers = tasks === true ? { ...who.answers, ...DECLARED } : who.answers
+    const told = retold({ server: this.name, principal: who.principal }, this.#io.taskIds)
+    const { params, onNotification } = more
+    const request: UpstreamRequest = {
+      ...{ principal: who.principal, ...more, method, headers, answers },
+      params: told.up(params),
+      onNotification: onNotification && ((name, said) => onNotification(name, told.down(said))),
+    }
+    const { answer, connection } = await (over?.isOpen === true
+      ? over.request(request).then((given): Served => ({ answer: given, connection: over }))
+      : this.upstream.request(who, request))
+    errand.onServed?.(connection)
     const spoken = connection.verdict.revision
-    if ('result' in answer) return { answer: { result: raise(method, answer.result, spoken) }, connection }
+    if ('result' in answer)
+      return { answer: { result: told.down(raise(method, answer.result, spoken)) }, connection }
     if (HOP_ERRORS.has(answer.error.code)) throw this.#hopError(method, answer.error)
     const error = raiseError(answer.error, spoken, { method, uri: uriOf(errand.params) })
     return { answer: { error }, connection }
   }
 
   /** The server as those need it who carry its questions. */
+  asking(lead?: string): AskingServer {
+    return this.#asking({ lead })
+  }
+
   #asking(errand: Pick<Errand, 'lead'> & Partial<Errand>): AskingServer {
     const { method = '', lead } = errand
     return {
@@ -263,8 +321,12 @@ export class Member {
   }
 
   /** A caller as one who leases for what is shared by all whom the server cannot tell apart. */
-  #who({ capabilities, revision, principal }: Asking): LeaseFor {
-    return forCatalogue(principal, this.#io.questions.answers(answerable(capabilities, revision), principal))
+  #who(caller: Asking): LeaseFor {
+    return forCatalogue(caller.principal, this.#answers(caller))
+  }
+
+  #answers({ capabilities, revision, principal }: Asking): JsonObject {
+    return this.#io.questions.answers(answerable(capabilities, revision), principal)
   }
 
   /** Errors about the framing concern mcpx's own request; the caller's was well formed. */
@@ -275,6 +337,18 @@ export class Member {
       { data: { error } },
     )
   }
+}
+
+/** What a server said of itself when it was opened. */
+interface Description {
+  readonly capabilities: JsonObject
+  readonly instructions: string | undefined
+  readonly tasks: TaskForm
+}
+
+interface More extends Omit<UpstreamRequest, 'method' | 'headers'> {
+  /** The connection to use while it is open. */
+  readonly over?: Connection | undefined
 }
 
 function uriOf(params: JsonObject | undefined): string | undefined {

@@ -2,7 +2,7 @@
 import { clip, isObject, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
-import type { Method } from '../spec/index.ts'
+import type { ExtensionMethod, Method } from '../spec/index.ts'
 import { paramHeaderFault, paramHeadersOf } from '../wire/index.ts'
 import type { Answer, Ask, Call, Caller, CallHandler, ParamHeader, Remark } from '../wire/index.ts'
 import { carry } from './carried.ts'
@@ -12,33 +12,30 @@ import { listen } from './listen.ts'
 import type { Listenable } from './listen.ts'
 import { Listening } from './listening.ts'
 import type { ListKind } from './lists.ts'
-import type { Asking, Errand, Member } from './member.ts'
-import { afterPrefix, mayBeShortened } from './names.ts'
+import type { Errand } from './errand.ts'
+import type { Asking, Member } from './member.ts'
+import { NameRoutes } from './name-routes.ts'
 import type { Naming } from './names.ts'
 import { pageOf } from './pages.ts'
 import { ResourceRoutes } from './resource-routes.ts'
+import { aboutTasks, carryTasks, withTaskSupport } from './tasks/index.ts'
+import type { Tasks } from './tasks/index.ts'
 import { unknown } from './unknown.ts'
-import type { NamedList } from './unknown.ts'
 
 export interface ViewOptions {
   readonly members: readonly Member[]
   readonly naming: Naming
   /** How long a list waits for servers that are slow to start, in ms. */
   readonly patience: () => number
+  readonly tasks: Tasks
   readonly clock: Clock
   readonly log: Log
-}
-
-/** Which server a public name belongs to, and what that server calls it. */
-interface Route {
-  readonly member: Member
-  readonly native: string
 }
 
 type Handler = (view: View, call: Call) => Promise<Answer>
 
 /** What happens to each request that a client may send. Those that a client's own edge answers never come here. */
-const HANDLERS: Partial<Record<Method, Handler>> = {
+const HANDLERS: Partial<Record<Method | ExtensionMethod, Handler>> = {
   [METHOD.discover]: (view, call) => view.discover(call),
   [METHOD.toolsList]: (view, call) => view.list('tools', call),
   [METHOD.promptsList]: (view, call) => view.list('prompts', call),
@@ -48,6 +45,11 @@ const HANDLERS: Partial<Record<Method, Handler>> = {
   [METHOD.promptsGet]: (view, call) => view.getPrompt(call),
   [METHOD.resourcesRead]: (view, call) => view.readResource(call),
   [METHOD.complete]: (view, call) => view.complete(call),
+  [METHOD.tasksGet]: (view, call) => view.aboutTasks(call),
+  [METHOD.tasksResult]: (view, call) => view.aboutTasks(call),
+  [METHOD.tasksList]: (view, call) => view.aboutTasks(call),
+  [METHOD.tasksUpdate]: (view, call) => view.aboutTasks(call),
+  [METHOD.tasksCancel]: (view, call) => view.aboutTasks(call),
   [METHOD.listen]: (view, call) => listen(view.listenable(call), call),
   [METHOD.subscribe]: (view, call) => view.subscribe(call),
   [METHOD.unsubscribe]: (view, call) => view.unsubscribe(call),
@@ -56,12 +58,14 @@ const HANDLERS: Partial<Record<Method, Handler>> = {
 export class View implements CallHandler {
   readonly members: readonly Member[]
   readonly #options: ViewOptions
+  readonly #names: NameRoutes
   readonly #routes: ResourceRoutes
   readonly #sessions = new Map<string, Listening>()
 
   constructor(options: ViewOptions) {
     this.members = options.members
     this.#options = options
+    this.#names = new NameRoutes(options)
     this.#routes = new ResourceRoutes(options.members, options.log)
   }
 
@@ -72,7 +76,7 @@ export class View implements CallHandler {
 
   /** Tells a legacy caller what changes, until the returned function is called. */
   tune(caller: Caller, notify: (method: string, params: JsonObject) => void): () => void {
-    const session = new Listening(this.members, notify)
+    const session = new Listening({ members: this.members, caller, tasks: this.#options.tasks }, notify)
     const { session: name } = caller
     if (name !== undefined) this.#sessions.set(name, session)
     return () => {
@@ -96,8 +100,9 @@ export class View implements CallHandler {
 
   /** What a caller can listen to. */
   listenable(call: Call): Listenable {
+    const { tasks, clock } = this.#options
     return {
-      members: this.members,
+      ...{ members: this.members, tasks, clock },
       settled: async () => {
         await gather(this.members, (member) => member.settled(call.caller), this.#options)
       },
@@ -120,7 +125,7 @@ export class View implements CallHandler {
   }
 
   async handle(call: Call): Promise<Answer> {
-    const handler = HANDLERS[call.method as Method]
+    const handler = HANDLERS[call.method as Method | ExtensionMethod]
     if (handler !== undefined) return handler(this, call)
     // One server may know methods that mcpx does not; several cannot be told apart.
     if (this.single !== undefined) return this.single.run(call, call)
@@ -134,6 +139,7 @@ export class View implements CallHandler {
     const instructions: string[] = []
     for (const [member, description] of told) {
       carry(description.capabilities, capabilities)
+      carryTasks(description, call.caller, capabilities)
       if (description.instructions === undefined) continue
       instructions.push(
         this.single === undefined
@@ -153,13 +159,22 @@ export class View implements CallHandler {
     }
   }
 
+  aboutTasks(call: Call): Promise<Answer> {
+    return aboutTasks(this.#options.tasks, this.members, call)
+  }
+
   async list(kind: ListKind, call: Call): Promise<Answer> {
     const { patience } = this.#options
     const parts = await Promise.all(
       this.members.map(async (member) => {
         const { list, error } = await member.lists(call.caller).within(kind, patience())
         if (error !== undefined && this.single !== undefined && list === undefined) throw error
-        return this.#publish(member, kind, list?.items ?? [])
+        const items = list?.items ?? []
+        return this.#names.publish(
+          member,
+          kind,
+          kind === 'tools' ? withTaskSupport(items, member, call.caller) : items,
+        )
       }),
     )
     const items =
@@ -179,13 +194,17 @@ export class View implements CallHandler {
   }
 
   async callTool(call: Call): Promise<Answer> {
-    const { member, native } = await this.#byName('tools', call)
+    const { member, native } = await this.#names.find('tools', call)
     if (!member.allows(native)) throw unknown('tools', call.params?.['name'], [])
     const params = renamed(call.params, native)
     await this.#checkHeaders(member, call, params)
     const run = async (): Promise<Answer> => {
       const headers = await this.#paramHeaders(member, call.caller, params)
-      return this.#run(member, call, { method: call.method, params, headers })
+      return this.#options.tasks.call(
+        member,
+        call,
+        this.#errand(member, { method: call.method, params, headers }),
+      )
     }
     const answer = await run().catch(async (error: unknown) => {
       if (!isHeaderMismatch(error)) throw error
@@ -226,7 +245,7 @@ export class View implements CallHandler {
   }
 
   async getPrompt(call: Call): Promise<Answer> {
-    const { member, native } = await this.#byName('prompts', call)
+    const { member, native } = await this.#names.find('prompts', call)
     return this.#run(member, call, { method: call.method, params: renamed(call.params, native) })
   }
 
@@ -247,7 +266,7 @@ export class View implements CallHandler {
       return member.run(call, { method: call.method, params: call.params })
     }
     const name = isObject(ref) ? ref['name'] : undefined
-    const { member, native } = await this.#byName('prompts', { caller: call.caller, params: { name } })
+    const { member, native } = await this.#names.find('prompts', { caller: call.caller, params: { name } })
     return member.run(call, {
       method: call.method,
       params: { ...call.params, ref: { ...(ref as JsonObject), name: native } },
@@ -255,55 +274,12 @@ export class View implements CallHandler {
   }
 
   /** Several servers stand behind one caller, so that their questions have to say who asks. */
+  #errand(member: Member, errand: Errand): Errand {
+    return this.single === undefined ? { ...errand, lead: member.name } : errand
+  }
+
   #run(member: Member, call: Call, errand: Errand): Promise<Answer> {
-    return member.run(call, this.single === undefined ? { ...errand, lead: member.name } : errand)
-  }
-
-  async #byName(kind: NamedList, call: Pick<Call, 'params' | 'caller'>): Promise<Route> {
-    const name = call.params?.['name']
-    if (typeof name !== 'string') throw unknown(kind, name, [])
-    if (this.single !== undefined) return { member: this.single, native: name }
-    const { caller } = call
-    const marked = this.#options.naming === 'prefix' ? byPrefix(this.members, name) : undefined
-    if (marked !== undefined) {
-      const listed = marked.member.lists(caller).known(kind)?.byKey.has(marked.native) === true
-      if (listed || !mayBeShortened(name)) return marked
-    }
-    const { found, known } = await this.#lookUp(kind, name, caller)
-    const route = found ?? marked
-    if (route === undefined) throw unknown(kind, name, known)
-    return route
-  }
-
-  /** Names that were shortened, or that no prefix marks, are found in the lists. `known` has all names that are in them. */
-  async #lookUp(
-    kind: NamedList,
-    name: string,
-    caller: Asking,
-  ): Promise<{ found: Route | undefined; known: readonly string[] }> {
-    const patience = this.#options.patience()
-    const lists = await Promise.all(
-      this.members.map(async (member) => {
-        const { list } = await member.lists(caller).within(kind, patience)
-        return [...(list?.byKey.keys() ?? [])].map((native) => ({ member, native }))
-      }),
-    )
-    const routes = lists.flat()
-    return {
-      found: routes.find(({ member, native }) => this.#shown(member, native) === name),
-      known: routes.map(({ member, native }) => this.#shown(member, native)),
-    }
-  }
-
-  #shown(member: Member, native: string): string {
-    return this.single !== undefined || this.#options.naming === 'none' ? native : member.publicName(native)
-  }
-
-  #publish(member: Member, kind: ListKind, items: readonly JsonObject[]): readonly JsonObject[] {
-    const offered = kind === 'tools' ? items.filter((tool) => member.allows(String(tool['name']))) : items
-    if (this.single !== undefined || this.#options.naming === 'none' || kind.startsWith('resource'))
-      return offered
-    return offered.map((item) => ({ ...item, name: member.publicName(String(item['name'])) }))
+    return member.run(call, this.#errand(member, errand))
   }
 }
 
@@ -316,15 +292,6 @@ function uriIn({ params }: Call): string {
 function noSession(): Answer {
   const message = 'Subscriptions need a session: open one with initialize'
   return { error: { code: ERRORS.invalidRequest, message } }
-}
-
-/** What a prefix says. A prefix may itself hold the separator, so the longest one that fits is the one that was meant. */
-function byPrefix(members: readonly Member[], name: string): Route | undefined {
-  const routes = members.flatMap((member) => {
-    const native = afterPrefix(member.prefix, name)
-    return native !== undefined && member.publicName(native) === name ? [{ member, native }] : []
-  })
-  return routes.sort((a, b) => b.member.prefix.length - a.member.prefix.length)[0]
 }
 
 function isHeaderMismatch(error: unknown): boolean {

@@ -1,4 +1,6 @@
+import { isObject } from '../base/index.ts'
 import type { Cancellation, JsonObject } from '../base/index.ts'
+import { META } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Answer, RpcRequest } from '../wire/index.ts'
 
@@ -29,3 +31,14 @@ export interface StrayInquiry extends Inquiry {
 
 /** What a caller can be asked, in the newest shape. */
 export type Answers = JsonObject
+
+/** Puts a question of a task, in the server's revision, as an asker does. */
+export type TaskAsker = (inquiry: Inquiry) => Promise<Answer>
+
+/** The task that a server says a message belongs to (2025-11-25, basic/utilities/tasks). */
+export function relatedTaskOf({ params }: RpcRequest): string | undefined {
+  const meta = params?.['_meta']
+  const related = isObject(meta) ? meta[META.relatedTask] : undefined
+  const id = isObject(related) ? related['taskId'] : undefined
+  return typeof id === 'string' ? id : undefined
+}

@@ -54,6 +54,7 @@ export interface ConnectOptions {
   /** What is remembered of this server is wrong: it was modern after all. Comes after the verdict has been learned. */
   readonly onCorrected: (revision: RevisionId) => void
   readonly onStrayInquiry: ConnectionOptions['onStrayInquiry']
+  readonly taskAsker?: ConnectionOptions['taskAsker']
   readonly onSighting: ConnectionOptions['onSighting']
   readonly asksAside: ConnectionOptions['asksAside']
 }

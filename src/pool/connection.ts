@@ -53,6 +53,7 @@ export interface ConnectionOptions {
   /** Answers what the server asks and no call can be named for. Never rejects. */
   readonly onStrayInquiry: (inquiry: StrayInquiry) => Promise<Answer>
   readonly onSighting: InquiriesOptions['onSighting']
+  readonly taskAsker?: InquiriesOptions['taskAsker']
   /** Whether the server was seen to ask on another stream than that of the call. */
   readonly asksAside: () => boolean
 }
@@ -84,9 +85,9 @@ export class Connection implements ChannelListener {
       (id, limit) => this.#expire(id, limit),
     )
     this.#toldLevel = new ToldLevel(options.verdict.revision, this.capabilities)
-    const { verdict, channel, clock, onStrayInquiry, onSighting, asksAside } = options
+    const { verdict, channel, clock, onStrayInquiry, onSighting, asksAside, taskAsker } = options
     this.#inquiries = new Inquiries({
-      ...{ clock, onSighting, asksAside, revision: verdict.revision, onStray: onStrayInquiry },
+      ...{ clock, onSighting, asksAside, taskAsker, revision: verdict.revision, onStray: onStrayInquiry },
       byStream: channel.transport === 'streamable-http',
       reply: (id, answer) => this.#reply({ jsonrpc: '2.0', id, ...answer }),
       pause: (id) => this.#deadlines.pause(id),
@@ -358,4 +359,5 @@ export class Connection implements ChannelListener {
 /** What concerns everybody, whichever request's stream brings it. */
 const CHANGES: ReadonlySet<string> = new Set([
   ...[METHOD.toolsChanged, METHOD.promptsChanged, METHOD.resourcesChanged, METHOD.resourceUpdated],
+  ...[METHOD.taskStatus, METHOD.taskChanged],
 ])

@@ -8,7 +8,8 @@ import { ERRORS, METHOD } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Answer, Id, RpcRequest } from '../wire/index.ts'
 import type { Sighting } from './ask-memory.ts'
-import type { Asker, StrayInquiry } from './asker.ts'
+import { relatedTaskOf } from './asker.ts'
+import type { Asker, StrayInquiry, TaskAsker } from './asker.ts'
 import { Ghosts } from './ghosts.ts'
 import { Line } from './line.ts'
 
@@ -24,6 +25,8 @@ export interface InquiriesOptions {
   readonly pause: (call: Id) => void
   readonly resume: (call: Id) => void
   readonly onStray: (inquiry: StrayInquiry) => Promise<Answer>
+  /** Who answers for a task, by the server's own id of it: a question that names its task needs no other attribution. */
+  readonly taskAsker?: ((task: string) => TaskAsker | undefined) | undefined
   readonly onSighting: (sighting: Sighting, where: 'own-stream' | 'aside') => void
 }
 
@@ -124,6 +127,9 @@ export class Inquiries {
         : `Invalid request: ${MAX_OPEN} requests are open already`
       return this.#options.reply(id, { error: { code: ERRORS.invalidRequest, message } })
     }
+    const task = relatedTaskOf(request)
+    const taskAsker = task === undefined ? undefined : this.#options.taskAsker?.(task)
+    if (taskAsker !== undefined) return this.#aside(request, taskAsker)
     const call = via === undefined ? this.#guess(request.method) : this.#calls.get(via)
     if (via !== undefined && call !== undefined)
       this.#options.onSighting({ exact: call.asker.subject }, 'own-stream')
@@ -193,12 +199,17 @@ export class Inquiries {
 
   /** What no call carries. */
   #stray(request: RpcRequest, among: readonly string[]): void {
+    this.#aside(request, (inquiry) => this.#options.onStray({ ...inquiry, among }))
+  }
+
+  /** What no call of its own carries. */
+  #aside(request: RpcRequest, ask: TaskAsker): void {
     const { id } = request
     const cancellation = new Cancellation()
     const open: Open = { request, call: undefined, named: false, cancellation }
     this.#open.set(id, open)
-    const { revision, reply, onStray } = this.#options
-    void onStray({ request, revision, cancellation, among }).then((answer) => {
+    const { revision, reply } = this.#options
+    void ask({ request, revision, cancellation }).then((answer) => {
       if (this.#open.get(id) !== open) return
       this.#open.delete(id)
       reply(id, answer)

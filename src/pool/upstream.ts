@@ -7,13 +7,13 @@ import { ERRORS, eraOf } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import type { Answer } from '../wire/index.ts'
 import { AskMemory } from './ask-memory.ts'
-import type { StrayInquiry } from './asker.ts'
+import type { StrayInquiry, TaskAsker } from './asker.ts'
 import { connect, serverInfoOf } from './connect.ts'
 import type { Connecting, ProbeFrame } from './connect.ts'
 import type { Connection } from './connection.ts'
 import type { Instance, Lease } from './instance.ts'
 import { Lane } from './lane.ts'
-import { declaredFor } from './need.ts'
+import { Needs } from './needs.ts'
 import type { Need } from './need.ts'
 import { planStart, recordOf } from './plan.ts'
 import type { LaneName } from './plan.ts'
@@ -50,13 +50,16 @@ export class Upstream {
   readonly #asks: AskMemory
   /** Answers what the server asks and no call can be named for; without it such questions are refused. Never rejects. */
   onStray: ((inquiry: StrayInquiry, owner: Need) => Promise<Answer>) | undefined
+  /** Who answers for a task of this server, by the server's own id of it. */
+  taskAsker: ((task: string) => TaskAsker | undefined) | undefined
+  readonly #needs: Needs
   #lastStart: LastStart | undefined
   #refusedUntil = 0
-  #calls = 0
 
   constructor(spec: ServerSpec, shared: Shared) {
     this.spec = spec
     this.#shared = shared
+    this.#needs = new Needs(spec)
     this.#lanes = { main: this.#lane('main'), legacy: this.#lane('legacy') }
     // Without a record, as where the era is forced, what is learned lasts as long as the process.
     let unrecorded: readonly string[] = []
@@ -113,9 +116,7 @@ export class Upstream {
 
   /** Whose instance a caller gets; undefined where it is everybody's, or only this call's. */
   ownerOf(who: LeaseFor): string | undefined {
-    const { scope } = this.spec
-    const own = scope === 'principal' || (scope === 'session' && who.session !== undefined)
-    return own ? this.#scopeKey(who) : undefined
+    return this.#needs.ownerOf(who)
   }
 
   /** Tells the legacy instances of an owner something. */
@@ -129,16 +130,14 @@ export class Upstream {
 
   /** Equal for callers who may share what the server tells one of them, its lists for one. */
   sharing(who: LeaseFor): string {
-    const { scope } = this.spec
-    const owner = scope === 'global' ? '' : who.principal
-    return `${owner}\n${this.#credentialOf(who)}\n${this.#declaredTo(who).key}`
+    return this.#needs.sharing(who)
   }
 
   /** Leases a connection for a caller, opening one where needed. Rejects with the start's McpxError. */
   async lease(who: LeaseFor, cancellation?: Cancellation, asks = false): Promise<Lease> {
     // What the definition lacks no further try can bring.
     if (this.spec.target instanceof McpxError) throw this.spec.target
-    const need = this.#need(who, asks && this.record?.era !== 'modern')
+    const need = this.#needs.of(who, asks && this.record?.era !== 'modern')
     const lease = await this.#lanes.main.acquire(need, cancellation)
     const legacyCaller = who.revision !== undefined && eraOf(who.revision) === 'legacy'
     if (
@@ -158,6 +157,15 @@ export class Upstream {
       if (REFUSALS.has(error.code)) this.#refusedUntil = this.#shared.clock.now() + this.#shared.eraMaxAge()
       return this.#lanes.main.acquire(need, cancellation)
     }
+  }
+
+  /** Another lease on the instance of an open connection, for what has to go on there; undefined where it takes none. */
+  async hold(connection: Connection, who: LeaseFor): Promise<Lease | undefined> {
+    for (const { instance } of this.instances()) {
+      if (instance.connection !== connection || !instance.usable) continue
+      return instance.lease(this.#needs.of(who, false))
+    }
+    return undefined
   }
 
   /**
@@ -216,45 +224,10 @@ export class Upstream {
     if (record !== undefined) this.#shared.eras.remember(this.spec.digest, { ...record, doubted: true })
   }
 
-  #need(who: LeaseFor, alone: boolean): Need {
-    const owner = this.#scopeKey(who)
-    const { principal } = who
-    return {
-      owner,
-      principal,
-      alone,
-      key: `${owner}\n${this.#credentialOf(who)}`,
-      declared: this.#declaredTo(who),
-    }
-  }
-
-  #credentialOf({ principal }: LeaseFor): string {
-    return this.spec.credentialOf?.(principal) ?? ''
-  }
-
-  #declaredTo({ answers = {} }: LeaseFor): Need['declared'] {
-    const { scope, transport, roots = false, tuning } = this.spec
-    return declaredFor({ scope, transport, roots, mirroring: tuning().mirroring ?? 'auto' }, answers)
-  }
-
   async #answerStray(inquiry: StrayInquiry, owner: Need): Promise<Answer> {
     if (this.onStray !== undefined) return this.onStray(inquiry, owner)
     const message = `Method not found: ${clip(inquiry.request.method)}`
     return { error: { code: ERRORS.methodNotFound, message } }
-  }
-
-  #scopeKey(who: LeaseFor): string {
-    switch (this.spec.scope) {
-      case 'global':
-        return ''
-      case 'principal':
-        return `principal ${who.principal}`
-      case 'session':
-        // Without a session the nearest thing that shares less is the call itself.
-        return who.session === undefined ? `call ${++this.#calls}` : `session ${who.session}`
-      case 'call':
-        return `call ${++this.#calls}`
-    }
   }
 
   #lane(name: LaneName): Lane {
@@ -309,6 +282,7 @@ export class Upstream {
       ...{ target, dialer, clock, log, identity, nextId, callTimeout, callTimeoutMax },
       plan: planStart(spec, lane, memory),
       onStrayInquiry: (inquiry) => this.#answerStray(inquiry, need),
+      taskAsker: (task) => this.taskAsker?.(task),
       onSighting: (sighting, where) => this.#asks.learn(sighting, where),
       asksAside: () => this.#asks.aside,
       onClosed: (reason, connection) => {

@@ -1,3 +1,4 @@
+import { EXTENSION_METHODS } from './extensions.ts'
 import type { Era, MethodFacts, RevisionFacts } from './facts.ts'
 import { FEATURES } from './features.ts'
 import type { FeatureFacts, FeatureName, Place } from './features.ts'
@@ -28,7 +29,7 @@ export function revisionsOf(era: Era): readonly RevisionId[] {
   return IDS_OF[era]
 }
 
-/** The facts of a method, or undefined where the revision does not define it. */
+/** The facts of a method, or undefined where neither the revision nor an extension of it defines it. */
 export function methodIn(id: RevisionId, method: string): MethodFacts | undefined {
   return entryOf(id).methods.get(method)
 }
@@ -95,7 +96,9 @@ function makeEntry(facts: RevisionFacts): Entry {
   }
   const asked = Object.entries(QUESTIONS).filter(([, { since }]) => since <= facts.id)
   const questions = new Set(asked.map(([method]) => method))
-  return { facts, methods: new Map(Object.entries(facts.methods)), features, questions, absent }
+  const extended = facts.era === 'modern' ? EXTENSION_METHODS : {}
+  const methods = new Map<string, MethodFacts>(Object.entries({ ...extended, ...facts.methods }))
+  return { facts, methods, features, questions, absent }
 }
 
 function idsOf(era: Era): RevisionId[] {

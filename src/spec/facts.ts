@@ -37,7 +37,7 @@ export interface MethodFacts {
   /** Dotted path of the capability that the receiver of a request, or the sender of a notification, must have declared. */
   readonly capability?: string
   /** The parameter that `Mcp-Name` repeats. */
-  readonly nameFrom?: 'name' | 'uri'
+  readonly nameFrom?: 'name' | 'uri' | 'taskId'
   /** The member of the result that holds the items of a list that comes in pages. */
   readonly lists?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'tasks'
   /** The member of the result that holds content, where that is not a list. */

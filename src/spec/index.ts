@@ -13,6 +13,8 @@ export {
   revisionsOf,
 } from './derived.ts'
 export type { Era, HttpFacts, MethodFacts, RevisionFacts } from './facts.ts'
+export { TASKS_EXTENSION } from './extensions.ts'
+export type { ExtensionMethod } from './extensions.ts'
 export { FEATURES } from './features.ts'
 export type { Fallback, FeatureFacts, FeatureName, Place } from './features.ts'
 export { isLogLevel, isMoreVerbose, logReaches } from './log-levels.ts'

@@ -29,11 +29,13 @@ export function isQuestion(method: string): boolean {
 export function readInputRequired(result: JsonObject): InputRequired | undefined {
   if (result['resultType'] !== 'input_required') return undefined
   const { inputRequests: requests, requestState: state } = result
+  return { questions: readQuestions(requests), state: typeof state === 'string' ? state : undefined }
+}
+
+/** The questions of `inputRequests`, by their keys. */
+export function readQuestions(requests: unknown): ReadonlyMap<string, Question> {
   const entries = isObject(requests) ? Object.entries(requests) : []
-  return {
-    questions: new Map(entries.map(([key, request]) => [key, readQuestion(request)])),
-    state: typeof state === 'string' ? state : undefined,
-  }
+  return new Map(entries.map(([key, request]) => [key, readQuestion(request)]))
 }
 
 function readQuestion(request: unknown): Question {

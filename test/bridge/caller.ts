@@ -15,6 +15,8 @@ export interface Caller extends AsyncDisposable {
   /** Sends a request and resolves with its answer. */
   ask(id: unknown, method: string, params?: JsonObject): Promise<JsonObject>
   answer(id: unknown): Promise<JsonObject>
+  /** Answers what the server asked. */
+  reply(id: unknown, result: JsonObject): void
   /** The first message that fits, of those from an index on. */
   next(fits: (message: JsonObject) => boolean, from: number): Promise<JsonObject>
   /** Gives a request up as this era and transport have it; resolves when no answer to it could follow any more. */
@@ -33,7 +35,11 @@ interface Wire {
 type Connect = (revision: Revision, onMessage: (message: JsonObject) => void) => Wire
 
 /** Opens a connection. */
-export async function openCaller(revision: Revision, connect: Connect): Promise<Caller> {
+export async function openCaller(
+  revision: Revision,
+  connect: Connect,
+  capabilities: JsonObject = {},
+): Promise<Caller> {
   const heard: JsonObject[] = []
   const watchers = new Set<() => void>()
   const wire = connect(revision, (message) => {
@@ -60,6 +66,7 @@ export async function openCaller(revision: Revision, connect: Connect): Promise<
     send(id, method, params)
     return answer(id)
   }
+  const reply = (id: unknown, result: JsonObject) => wire.post({ jsonrpc: '2.0', id, result })
   const cancel = async (id: unknown) => {
     if (wire.close(id)) return
     wire.post({
@@ -70,10 +77,10 @@ export async function openCaller(revision: Revision, connect: Connect): Promise<
     // On a pipe the answer to what is sent later shows that none is on its way.
     await (wire.over(id) ?? ask(`after ${String(id)}`, 'tools/list'))
   }
-  const opening = openingOf({ revision })
+  const opening = openingOf({ revision, capabilities })
   await ask('open', opening.method, opening.params)
   if (revision !== '2026-07-28') wire.post({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  return { revision, heard, send, ask, answer, next, cancel, [Symbol.asyncDispose]: () => wire.stop() }
+  return { revision, heard, send, ask, answer, reply, next, cancel, [Symbol.asyncDispose]: () => wire.stop() }
 }
 
 export function overPipe(command: Command): Connect {
@@ -129,9 +136,9 @@ export function overHttp(url: string, more: Record<string, string> = {}): Connec
 const BASE = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
 function modern({ method, params }: JsonObject): Record<string, string> {
-  const { name, uri } = (params ?? {}) as JsonObject
+  const { name, uri, taskId } = (params ?? {}) as JsonObject
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': String(method) }
-  const named = method === 'resources/read' ? uri : name
+  const named = method === 'resources/read' ? uri : String(method).startsWith('tasks/') ? taskId : name
   return typeof named === 'string' ? { ...headers, 'mcp-name': named } : headers
 }
 

@@ -18,6 +18,7 @@ test('what fails after the body was read is answered with 500', async () => {
     limits: { maxBody: () => 1000, keepAlive: () => 1000, sessionIdle: () => 1000, drain: () => 1000 },
     access: { allowedHosts: () => [], allowedOrigins: () => [], loopback: true },
     sealer: {
+      sealSame: () => '',
       seal: () => {
         throw new Error('no key')
       },

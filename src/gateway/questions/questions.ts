@@ -1,5 +1,5 @@
 // Carries what a server asks during a call to whoever can answer, whatever the revisions of the two are.
-import { isObject, McpxError } from '../../base/index.ts'
+import { Cancellation, isObject, McpxError } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import type { Asker, Resume } from '../../pool/index.ts'
 import { answerable, whyNot } from '../../wire/index.ts'
@@ -51,6 +51,16 @@ export class Questions {
   /** What the callers of a principal can be asked where `own` is what this one can. */
   answers(own: JsonObject, principal: string): JsonObject {
     return this.#desk.answers(own, principal)
+  }
+
+  /** Puts a question to the caller of a call that it is no part of, or to whoever answers in its place. Never rejects. */
+  put(server: AskingServer, call: Call, question: Question): Promise<Answer> {
+    const { capabilities, revision } = call.caller
+    const { cancellation } = call
+    const own = call.ask === undefined ? {} : answerable(capabilities, revision)
+    return whyNot(question, own) === undefined
+      ? this.#desk.onTheLine(named(question, server), { call, given: cancellation, late: new Cancellation() })
+      : this.#desk.withoutCaller(question, { server, call, cancellation })
   }
 
   async #byResult(server: AskingServer, { call, params: given }: Errand): Promise<Answer> {

@@ -58,7 +58,7 @@ export function exhausted(server: AskingServer): McpxError {
 
 const FAULTS = 'io.mcpx/faults'
 
-/** What can be asked says nothing here: it is known before a question comes so far. */
-function asPut(question: Question): Question {
+/** A question as a result puts it. What can be asked says nothing here: it is known before a question comes so far. */
+export function asPut(question: Question): Question {
   return lowerQuestion(question, { to: newest(), answerable: EVERY_ANSWER, newId: () => '' }) ?? question
 }
