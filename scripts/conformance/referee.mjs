@@ -1,32 +1,21 @@
 // Finds the suite and a Node that can run it, and runs it.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import spawn from 'cross-spawn'
-import { TASKS } from './cells.mjs'
+import { selectionOf } from './cells.mjs'
 
 /**
  * One verdict of the suite. FAILURE and WARNING are failures here, and INFO is an observation.
  * @typedef {{ scenario: string, id: string, status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO',
  *   errorMessage?: string, details?: Record<string, unknown> }} Check
  */
-/** @typedef {{ run(url: string, revision: string, scenario?: string): Promise<Check[]> }} Referee */
+/** @typedef {{ run(url: string, client: string, scenario?: string): Promise<Check[]> }} Referee */
 
 /** Pinned: which checks there are, and what they ask for, changes between versions. */
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
 const NODE = 'node@22'
-const TASK_SCENARIOS = [
-  'tasks-lifecycle',
-  'tasks-capability-negotiation',
-  'tasks-wire-fields',
-  'tasks-request-state-removal',
-  'tasks-mrtr-input',
-  'tasks-request-headers',
-  'tasks-dispatch-and-envelope',
-  'tasks-status-notifications',
-  'tasks-required-task-error',
-]
 const LOCATE = fileURLToPath(new URL('locate.mjs', import.meta.url))
 /** Only a hang reaches it. In milliseconds. */
 const PATIENCE = 300_000
@@ -41,31 +30,48 @@ export async function findReferee(folder, say) {
   // A baseline that excuses nothing makes a warning count as a failure.
   await writeFile(baseline, 'server: []\nclient: []\n')
   return {
-    async run(url, revision, scenario) {
+    async run(url, client, scenario) {
       const output = await mkdtemp(join(folder, 'run-'))
+      const selection = selectionOf(client)
       let said = ''
-      for (const which of selections(revision, scenario)) {
+      for (const which of runsFor(selection, scenario)) {
         const args = ['server', '--url', url, ...which, '--expected-failures', baseline, '-o', output]
         said = await finished(node, [located.suite, ...args])
       }
       const checks = await readChecks(output)
       if (checks.length === 0 && scenario === undefined) throw new Error(`The suite left no result: ${said}`)
-      return checks
+      if (!('requirements' in selection)) return checks
+      const required = await requiredBy(located.suite, selection.requirements)
+      return checks.filter((check) => required.has(check.scenario))
     },
   }
 }
 
 /**
- * What selects the scenarios, one run each. Those of extensions belong to no revision, so that none may be named with them.
- * @param {string} revision @param {string | undefined} scenario
+ * The arguments that select the scenarios, one run each. No revision may be named with those of extensions.
+ * @param {import('./cells.mjs').Selection} selection @param {string | undefined} scenario @returns {string[][]}
  */
-function selections(revision, scenario) {
-  if (revision === TASKS) {
-    const wanted = TASK_SCENARIOS.filter((name) => scenario === undefined || name === scenario)
-    return wanted.map((name) => ['--scenario', name])
-  }
+function runsFor(selection, scenario) {
+  if ('scenarios' in selection)
+    return selection.scenarios
+      .filter((name) => scenario === undefined || name === scenario)
+      .map((name) => ['--scenario', name])
+  if ('requirements' in selection)
+    return scenario === undefined ? [['--requirements', selection.requirements]] : []
   const which = scenario === undefined ? ['--suite', 'all'] : ['--scenario', scenario]
-  return [[...which, '--spec-version', revision]]
+  return [[...which, '--spec-version', selection.revision]]
+}
+
+/**
+ * The server scenarios that a frozen set requires. The suite runs others with them, which it does not score.
+ * @param {string} suite the path of its program @param {string} revision
+ */
+async function requiredBy(suite, revision) {
+  const path = join(dirname(suite), '..', 'requirements', `${revision}.yaml`)
+  const section = /^server:\n((?: {2}.*\n|\s*#.*\n|\n)*)/m.exec(await readFile(path, 'utf8'))?.[1] ?? ''
+  const names = new Set([...section.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name))
+  if (names.size === 0) throw new Error(`The suite has no requirements for ${revision}`)
+  return names
 }
 
 /** A Node of 22 or later that is there already: the suite imports what older ones do not have. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endAll } from '../../bench/children.mjs'
-import { CELLS, CLIENTS, nameOf, TASKS } from './cells.mjs'
+import { CELLS, CLIENTS, fixtureOf, nameOf } from './cells.mjs'
 import { groupBy } from './group-by.mjs'
 import { judge } from './judge.mjs'
 import { findReferee } from './referee.mjs'
@@ -55,7 +55,7 @@ try {
   async function runControls() {
     /** @type {Map<string, Check[]>} */
     const found = new Map()
-    for (const client of CLIENTS.filter((revision) => cells.some((cell) => cell.client === revision))) {
+    for (const client of Object.keys(CLIENTS).filter((name) => cells.some((cell) => cell.client === name))) {
       const checks = await referee.run(await startFixture(client), client, options.scenario)
       const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
       const passed = checks.filter(({ status }) => status === 'SUCCESS')
@@ -83,7 +83,7 @@ function figures({ cell, passed, failures, excepted }) {
 
 /** What mcpx stands in front of; one is enough for all clients that want the same. @param {Cell} cell */
 function upstreamOf({ client, era, transport }) {
-  return `${client === TASKS ? TASKS : 'everything'}/${era}/${transport}`
+  return `${fixtureOf(client)}/${era}/${transport}`
 }
 
 /** @param {string} upstream @returns {never} */

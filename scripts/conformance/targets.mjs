@@ -3,16 +3,29 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { start } from '../../bench/children.mjs'
-import { TASKS } from './cells.mjs'
+import { fixtureOf } from './cells.mjs'
 
-const FIXTURE = fileURLToPath(new URL('../../test/fixtures/everything/server.mjs', import.meta.url))
-const TASKS_FIXTURE = fileURLToPath(new URL('../../test/fixtures/everything/tasks.mjs', import.meta.url))
+/** The programs, by name, with what makes them serve one era or, where they can, both. */
+const FIXTURES = new Map([
+  [
+    'everything',
+    { file: 'server.mjs', both: ['--era', 'both'], one: (/** @type {string} */ era) => ['--era', era] },
+  ],
+  ['tasks', { file: 'tasks.mjs', both: ['modern'], one: (/** @type {string} */ era) => [era] }],
+])
 const MCPX = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+/** The arguments for Node that start the fixture for a client, in one era or in all that it has. @param {string} client @param {'legacy' | 'modern'} [era] */
+function fixtureArgs(client, era) {
+  const fixture = FIXTURES.get(fixtureOf(client))
+  if (fixture === undefined) throw new Error(`No fixture ${fixtureOf(client)}`)
+  const path = fileURLToPath(new URL(`../../test/fixtures/everything/${fixture.file}`, import.meta.url))
+  return [path, ...(era === undefined ? fixture.both : fixture.one(era))]
+}
 
 /** Resolves with the URL of the fixture for a client, in one era or in all that it has. @param {string} client @param {'legacy' | 'modern'} [era] */
 export async function startFixture(client, era) {
-  const args = client === TASKS ? [TASKS_FIXTURE, era ?? 'modern'] : [FIXTURE, '--era', era ?? 'both']
-  const { line } = await start([...args, '--port', '0'])
+  const { line } = await start([...fixtureArgs(client, era), '--port', '0'])
   return line
 }
 
@@ -25,7 +38,7 @@ export async function startMcpx({ client, era, transport }, folder) {
   const server =
     transport === 'http'
       ? { url: await startFixture(client, era) }
-      : { command: process.execPath, args: client === TASKS ? [TASKS_FIXTURE, era] : [FIXTURE, '--era', era] }
+      : { command: process.execPath, args: fixtureArgs(client, era) }
   await mkdir(folder, { recursive: true })
   const config = join(folder, 'mcpx.json')
   // The suite calls tools by the fixture's own names, and asks for roots, which no server that is shared by all gets to know.

@@ -5,6 +5,8 @@ import type { Connection, LeaseFor, Upstream } from '../pool/index.ts'
 import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
 import { raise, readParamHeaders } from '../wire/index.ts'
 import type { Answer, ParamHeader } from '../wire/index.ts'
+import { hintsOf } from './hints.ts'
+import type { Hints } from './hints.ts'
 
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
@@ -24,16 +26,20 @@ export interface List {
 
 const EMPTY: List = { items: [], byKey: new Map() }
 const MAX_PAGES = 1000
+const UNKNOWN: Hints = { ttlMs: 0, cacheScope: 'private' }
 
 interface Kept {
   readonly list: List
   readonly connection: Connection
   readonly freshUntil: number
+  /** What the server's own pages said; none where it has no such list. */
+  readonly hints: readonly Hints[]
 }
 
 interface Walked {
   readonly items: readonly JsonObject[]
   readonly ttl: number
+  readonly hints: readonly Hints[]
   /** The one that the last page came over. */
   readonly connection: Connection
 }
@@ -113,6 +119,16 @@ export class ServerLists {
     }
   }
 
+  /** How fresh the list is, and for whom, as far as its server said so; none where the server has no such list. */
+  hints(kind: ListKind): readonly Hints[] {
+    const kept = this.#kept.get(kind)
+    if (kept === undefined) return [UNKNOWN]
+    if (kept.hints.length === 0) return []
+    const { cacheScope } = hintsOf(kept.hints)
+    const ttlMs = this.#isFresh(kept) && kept.freshUntil < Infinity ? kept.freshUntil - this.#clock.now() : 0
+    return [{ ttlMs, cacheScope: this.#upstream.spec.scope === 'global' ? cacheScope : 'private' }]
+  }
+
   /** A notification said that the list changed. */
   invalidate(kind: ListKind): void {
     const kept = this.#kept.get(kind)
@@ -149,14 +165,15 @@ export class ServerLists {
     const lease = await this.#upstream.lease(this.#who)
     const opened = lease.connection
     lease.release()
-    const none = { items: [], ttl: Infinity, connection: opened }
+    const none = { items: [], ttl: Infinity, hints: [], connection: opened }
     const walked = opened.capabilities[capability] === undefined ? none : await this.#pages(opened, kind)
-    const { items, ttl, connection } = walked
+    const { items, ttl, hints, connection } = walked
     const list = this.#listOf(kind, items, connection)
     const declared = connection.capabilities[capability]
     const told = connection.verdict.era === 'legacy' && connection.verdict.transport === 'stdio'
     const announced = told && isObject(declared) && declared['listChanged'] === true
-    this.#kept.set(kind, { list, connection, freshUntil: announced ? Infinity : this.#clock.now() + ttl })
+    const freshUntil = announced ? Infinity : this.#clock.now() + ttl
+    this.#kept.set(kind, { list, connection, freshUntil, hints })
     if (this.#missed.delete(kind)) this.#onLate(kind)
     return list
   }
@@ -166,6 +183,7 @@ export class ServerLists {
     const seen = new Set<string>()
     let connection = opened
     let items: JsonObject[] = []
+    let hints: Hints[] = []
     let ttl = Infinity
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES; page++) {
@@ -175,6 +193,7 @@ export class ServerLists {
         // A cursor is good on the connection that gave it, so the walk begins again.
         connection = served.connection
         items = []
+        hints = []
         seen.clear()
         if (cursor !== undefined) {
           cursor = undefined
@@ -185,7 +204,9 @@ export class ServerLists {
       if (result === undefined) break
       const part = result[methodIn(newest(), method)?.lists ?? kind]
       if (Array.isArray(part)) items.push(...part.filter(isObject))
-      ttl = Math.min(ttl, typeof result['ttlMs'] === 'number' ? result['ttlMs'] : 0)
+      const { ttlMs, cacheScope } = result
+      hints.push({ ttlMs, cacheScope })
+      ttl = Math.min(ttl, typeof ttlMs === 'number' ? ttlMs : 0)
       const next = result['nextCursor']
       // The empty string ends a list for legacy servers and is a cursor like any other for modern ones.
       const more = typeof next === 'string' && (next !== '' || connection.verdict.era === 'modern')
@@ -197,7 +218,7 @@ export class ServerLists {
       seen.add(next)
       cursor = next
     }
-    return { items, ttl, connection }
+    return { items, ttl, hints, connection }
   }
 
   /** One page in the newest shape; undefined where the server has no such list. Throws for any other refusal. */

@@ -17,7 +17,7 @@ import { publicName } from './names.ts'
 import type { AskingServer, Questions, Strays } from './questions/index.ts'
 import { Relist } from './relist.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { DECLARED, formOfServer, retold, supportOf } from './tasks/index.ts'
+import { formOfServer, retold, supportOf, takingTasks } from './tasks/index.ts'
 import type { TaskForm, TaskIds, TaskRequest, TaskSupport } from './tasks/index.ts'
 
 export interface MemberOptions {
@@ -248,7 +248,7 @@ export class Member {
 
   async #request(who: LeaseFor, errand: Errand, { over, ...more }: More): Promise<Reply> {
     const { method, headers, tasks } = errand
-    const answers = tasks === true ? { ...who.answers, ...DECLARED } : who.answers
+    const answers = tasks === true ? takingTasks(who.answers) : who.answers
     const told = retold({ server: this.name, principal: who.principal }, this.#io.taskIds)
     const { params, onNotification } = more
     const request: UpstreamRequest = {

@@ -5,8 +5,9 @@ import { ERRORS, METHOD, revisionsOf } from '../spec/index.ts'
 import type { ExtensionMethod, Method } from '../spec/index.ts'
 import { paramHeaderFault, paramHeadersOf } from '../wire/index.ts'
 import type { Answer, Ask, Call, Caller, CallHandler, ParamHeader, Remark } from '../wire/index.ts'
-import { carry } from './carried.ts'
+import { ASSUMED, carry } from './carried.ts'
 import { gather } from './gather.ts'
+import { hintsOf } from './hints.ts'
 import { LISTS } from './lists.ts'
 import { listen } from './listen.ts'
 import type { Listenable } from './listen.ts'
@@ -20,6 +21,7 @@ import { pageOf } from './pages.ts'
 import { ResourceRoutes } from './resource-routes.ts'
 import { aboutTasks, carryTasks, withTaskSupport } from './tasks/index.ts'
 import type { Tasks } from './tasks/index.ts'
+import { Skills } from './skills.ts'
 import { unknown } from './unknown.ts'
 
 export interface ViewOptions {
@@ -50,6 +52,9 @@ const HANDLERS: Partial<Record<Method | ExtensionMethod, Handler>> = {
   [METHOD.tasksList]: (view, call) => view.aboutTasks(call),
   [METHOD.tasksUpdate]: (view, call) => view.aboutTasks(call),
   [METHOD.tasksCancel]: (view, call) => view.aboutTasks(call),
+  [METHOD.skillsList]: (view, call) => view.askSkills(call),
+  [METHOD.skillsGet]: (view, call) => view.askSkills(call),
+  [METHOD.directoryRead]: (view, call) => view.askSkills(call),
   [METHOD.listen]: (view, call) => listen(view.listenable(call), call),
   [METHOD.subscribe]: (view, call) => view.subscribe(call),
   [METHOD.unsubscribe]: (view, call) => view.unsubscribe(call),
@@ -60,6 +65,7 @@ export class View implements CallHandler {
   readonly #options: ViewOptions
   readonly #names: NameRoutes
   readonly #routes: ResourceRoutes
+  readonly #skills: Skills
   readonly #sessions = new Map<string, Listening>()
 
   constructor(options: ViewOptions) {
@@ -67,6 +73,7 @@ export class View implements CallHandler {
     this.#options = options
     this.#names = new NameRoutes(options)
     this.#routes = new ResourceRoutes(options.members, options.log)
+    this.#skills = new Skills(options, this.#routes)
   }
 
   /** Whether names stand as the server gave them, because there is only one. */
@@ -111,7 +118,7 @@ export class View implements CallHandler {
   }
 
   async #subscribe(call: Call, uri: string, listener: (params: JsonObject) => void): Promise<() => void> {
-    const member = this.single ?? (await this.#routes.find(uri, call.caller))
+    const member = await this.#ownerOf(uri, call)
     return member.subscribe(call.caller, uri, listener)
   }
 
@@ -137,8 +144,10 @@ export class View implements CallHandler {
     const told = await gather(members, (member) => member.describe(call.caller), this.#options)
     const capabilities: JsonObject = {}
     const instructions: string[] = []
+    const among = this.single === undefined ? 'several' : 'alone'
+    if (told.length < members.length) carry(ASSUMED, capabilities, among)
     for (const [member, description] of told) {
-      carry(description.capabilities, capabilities)
+      carry(description.capabilities, capabilities, among)
       carryTasks(description, call.caller, capabilities)
       if (description.instructions === undefined) continue
       instructions.push(
@@ -163,32 +172,38 @@ export class View implements CallHandler {
     return aboutTasks(this.#options.tasks, this.members, call)
   }
 
+  async askSkills(call: Call): Promise<Answer> {
+    if (this.single !== undefined) return this.single.run(call, call)
+    const { method } = call
+    return method === METHOD.skillsList ? this.#skills.list(call) : this.#skills.about(call)
+  }
+
   async list(kind: ListKind, call: Call): Promise<Answer> {
     const { patience } = this.#options
     const parts = await Promise.all(
       this.members.map(async (member) => {
-        const { list, error } = await member.lists(call.caller).within(kind, patience())
+        const lists = member.lists(call.caller)
+        const { list, error } = await lists.within(kind, patience())
         if (error !== undefined && this.single !== undefined && list === undefined) throw error
-        const items = list?.items ?? []
-        return this.#names.publish(
+        const listed = list?.items ?? []
+        const items = this.#names.publish(
           member,
           kind,
-          kind === 'tools' ? withTaskSupport(items, member, call.caller) : items,
+          kind === 'tools' ? withTaskSupport(listed, member, call.caller) : listed,
         )
+        return { items, hints: lists.hints(kind) }
       }),
     )
+    const all = parts.flatMap(({ items }) => items)
     const items =
-      this.single === undefined && kind.startsWith('resource')
-        ? unique(parts.flat(), LISTS[kind].key)
-        : parts.flat()
+      this.single === undefined && kind.startsWith('resource') ? unique(all, LISTS[kind].key) : all
     const page = pageOf(items, call.params?.['cursor'])
     return {
       result: {
         resultType: 'complete',
         [kind]: page.items,
         ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-        ttlMs: 0,
-        cacheScope: 'private',
+        ...hintsOf(parts.flatMap(({ hints }) => hints)),
       },
     }
   }
@@ -252,7 +267,7 @@ export class View implements CallHandler {
   async readResource(call: Call): Promise<Answer> {
     const uri = call.params?.['uri']
     if (typeof uri !== 'string') throw new McpxError('RESOURCE_UNKNOWN', 'params.uri must be a string')
-    const member = this.single ?? (await this.#routes.find(uri, call.caller))
+    const member = await this.#ownerOf(uri, call)
     const answer = await this.#run(member, call, { method: call.method, params: call.params })
     if (this.single === undefined) this.#routes.learn(member, answer)
     return answer
@@ -270,6 +285,16 @@ export class View implements CallHandler {
     return member.run(call, {
       method: call.method,
       params: { ...call.params, ref: { ...(ref as JsonObject), name: native } },
+    })
+  }
+
+  /** The server of a resource. The files of a skill need not be listed as resources. */
+  async #ownerOf(uri: string, call: Call): Promise<Member> {
+    if (this.single !== undefined) return this.single
+    return this.#routes.find(uri, call.caller).catch(async (error: unknown) => {
+      const member = await this.#skills.find(uri, call)
+      if (member === undefined) throw error
+      return member
     })
   }
 

@@ -25,7 +25,7 @@ export interface Declared {
 /**
  * What an instance is told. Sessions are cheap, so each set of capabilities has its own, and so has an owner's process; one
  * that is shared by all is told everything, and what a caller cannot answer is refused when it is asked. Roots are permissions
- * for some servers: one that is shared by all never learns those of a caller.
+ * for some servers: one that is shared by all never learns those of a caller. Extensions are said with each request.
  */
 export function declaredFor(
   server: {
@@ -39,7 +39,7 @@ export function declaredFor(
   const { scope, transport, mirroring } = server
   const shared = transport === 'stdio' && scope === 'global'
   const all = mirroring === 'union' || (mirroring === 'auto' && shared)
-  const { roots: callersRoots, ...asked } = all ? EVERY_ANSWER : answers
+  const { roots: callersRoots, extensions: _, ...asked } = all ? EVERY_ANSWER : answers
   const hasRoots = scope === 'global' ? server.roots : callersRoots !== undefined
   const changing = scope === 'global' ? {} : { listChanged: true }
   const capabilities = hasRoots ? { ...asked, roots: changing } : asked

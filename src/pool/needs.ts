@@ -1,4 +1,5 @@
 // What the callers of one server need of its instances.
+import { canonicalJson } from '../base/index.ts'
 import { declaredFor } from './need.ts'
 import type { Need } from './need.ts'
 import type { ServerSpec } from './server-spec.ts'
@@ -30,7 +31,9 @@ export class Needs {
   /** Equal for callers who may share what the server tells one of them, its lists for one. */
   sharing(who: LeaseFor): string {
     const owner = this.#spec.scope === 'global' ? '' : who.principal
-    return `${owner}\n${this.#credentialOf(who)}\n${this.#declaredTo(who).key}`
+    const extensions = who.answers?.['extensions']
+    const key = `${owner}\n${this.#credentialOf(who)}\n${this.#declaredTo(who).key}`
+    return extensions === undefined ? key : `${key}\n${canonicalJson(extensions)}`
   }
 
   #credentialOf({ principal }: LeaseFor): string {

@@ -39,7 +39,7 @@ export interface MethodFacts {
   /** The parameter that `Mcp-Name` repeats. */
   readonly nameFrom?: 'name' | 'uri' | 'taskId'
   /** The member of the result that holds the items of a list that comes in pages. */
-  readonly lists?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'tasks'
+  readonly lists?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'tasks' | 'skills'
   /** The member of the result that holds content, where that is not a list. */
   readonly carries?: 'content' | 'messages' | 'contents'
   /** Whether complete results carry caching hints. */

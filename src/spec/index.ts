@@ -13,7 +13,7 @@ export {
   revisionsOf,
 } from './derived.ts'
 export type { Era, HttpFacts, MethodFacts, RevisionFacts } from './facts.ts'
-export { TASKS_EXTENSION } from './extensions.ts'
+export { MERGED_EXTENSIONS, SKILLS_EXTENSION, TASKS_EXTENSION } from './extensions.ts'
 export type { ExtensionMethod } from './extensions.ts'
 export { FEATURES } from './features.ts'
 export type { Fallback, FeatureFacts, FeatureName, Place } from './features.ts'

@@ -1,7 +1,7 @@
 // What a client can be asked, and what it would have to declare.
 import { clip, isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
-import { canAsk, hasFeature, METHOD } from '../spec/index.ts'
+import { canAsk, hasFeature, METHOD, TASKS_EXTENSION } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
 import { isQuestion } from './question.ts'
 import type { Question } from './question.ts'
@@ -15,16 +15,24 @@ export const EVERY_ANSWER: JsonObject = {
 
 /**
  * What a client of that revision can be asked, in the newest shape: `elicitation` by `form` or `url`, `sampling` with `tools`
- * or `context`, `roots`. Whatever else it declared is left out.
+ * or `context`, `roots`. The extensions that it declared stand beside that, but for tasks, which are carried apart; whatever
+ * else it declared is left out.
  */
 export function answerable(capabilities: JsonObject, from: RevisionId): JsonObject {
-  const { elicitation, sampling, roots } = capabilities
+  const { elicitation, sampling, roots, extensions } = capabilities
   const modes = isObject(elicitation) && canAsk(from, METHOD.elicit) ? modesOf(elicitation, from) : {}
   return {
     ...(Object.keys(modes).length > 0 && { elicitation: modes }),
     ...(isObject(sampling) && { sampling: samplingOf(sampling, from) }),
     ...(isObject(roots) && { roots: {} }),
+    ...(isObject(extensions) && hasFeature(from, 'extensions') && carriedExtensions(extensions)),
   }
+}
+
+/** The extensions that mcpx carries as they are, as a capability; nothing where there are none. */
+export function carriedExtensions(declared: JsonObject): { readonly extensions?: JsonObject } {
+  const { [TASKS_EXTENSION]: _, ...extensions } = declared
+  return Object.keys(extensions).length > 0 ? { extensions } : {}
 }
 
 /** Why a client that can be asked `capabilities` cannot be put the question, in plain words; undefined where it can. */

@@ -1,6 +1,6 @@
 // JSON-RPC messages, their framing, their headers, their spelling in each revision, and the contracts that carry them.
 export type { Ask, Call, Caller, CallHandler, Remark } from './call.ts'
-export { answerable, capabilityFor, EVERY_ANSWER, whyNot } from './client-capabilities.ts'
+export { answerable, capabilityFor, carriedExtensions, EVERY_ANSWER, whyNot } from './client-capabilities.ts'
 export type {
   Channel,
   ChannelListener,

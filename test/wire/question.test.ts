@@ -79,6 +79,11 @@ test.each<[string, JsonObject, readonly unknown[]]>([
     IDS.map(() => ({ roots: {} })),
   ],
   [
+    'extensions',
+    { extensions: { 'test.example/ui': { a: 1 }, 'io.modelcontextprotocol/tasks': {} } },
+    [{}, {}, {}, {}, { extensions: { 'test.example/ui': { a: 1 } } }],
+  ],
+  [
     'what is not declared as the schema says',
     { roots: true, sampling: null, elicitation: [] },
     IDS.map(() => ({})),

@@ -17,6 +17,13 @@ export type TaskState = JsonObject
 /** What a client that can take tasks declares, and a server that gives them. */
 export const DECLARED: JsonObject = { extensions: { [TASKS_EXTENSION]: {} } }
 
+/** What a client declares, and that it takes tasks. */
+export function takingTasks(answers: JsonObject | undefined): JsonObject {
+  const { extensions } = answers ?? {}
+  const all = { ...(extensions as object | undefined), ...(DECLARED['extensions'] as object) }
+  return { ...answers, extensions: all }
+}
+
 const TERMINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 
 export function isTerminal({ status }: TaskState): boolean {
