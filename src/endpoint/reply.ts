@@ -6,7 +6,7 @@ import type { RpcMessage } from '../wire/index.ts'
 import type { Outcome } from './contract.ts'
 import { noteAnswer } from './outcome.ts'
 
-/** Bytes that may wait for a client that does not read; a stream over it is broken off. */
+/** Bytes that may wait for a client that does not read when more is sent; a stream over it is broken off. */
 const MAX_BUFFERED = 16 * 1024 * 1024
 
 interface EventFields {
@@ -42,6 +42,11 @@ export class Reply {
 
   setHeader(name: string, value: string): void {
     this.#headers[name] = value
+  }
+
+  /** Takes a header back, where it has not been sent. */
+  dropHeader(name: string): void {
+    delete this.#headers[name]
   }
 
   setHeaders(headers: Readonly<Record<string, string>>): void {
@@ -111,9 +116,9 @@ export class Reply {
 
   #write(text: string): void {
     if (!this.open) return
+    if (this.#response.writableLength > MAX_BUFFERED) return void this.#response.destroy()
     this.lastSent = this.#clock.now()
     this.#response.write(text)
-    if (this.#response.writableLength > MAX_BUFFERED) this.#response.destroy()
   }
 }
 

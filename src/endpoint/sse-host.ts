@@ -16,7 +16,7 @@ import type { HttpExchange } from './outcome.ts'
 import { refusal } from './refusals.ts'
 import { serveStdio } from './stdio.ts'
 
-/** Bytes that may wait for a client that does not read; its stream is then broken off. */
+/** Bytes that may wait for a client that does not read when more is sent; its stream is then broken off. */
 const MAX_BUFFERED = 16 * 1024 * 1024
 const STREAM_PATH = '/sse'
 const MESSAGES_PATH = '/messages'
@@ -128,8 +128,8 @@ interface Why {
 function eventsTo(response: ServerResponse): Writable {
   const framer = createLineFramer({
     onLine: (data) => {
-      response.write(formatSse({ event: 'message', data }))
       if (response.writableLength > MAX_BUFFERED) response.destroy()
+      else response.write(formatSse({ event: 'message', data }))
     },
     onOversize: () => {},
   })

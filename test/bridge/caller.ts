@@ -19,6 +19,8 @@ export interface Caller extends AsyncDisposable {
   reply(id: unknown, result: JsonObject): void
   /** The first message that fits, of those from an index on. */
   next(fits: (message: JsonObject) => boolean, from: number): Promise<JsonObject>
+  /** Opens the stream of a legacy session, on which it is told what belongs to no call. A pipe is one already. */
+  listen(): Promise<void>
   /** Gives a request up as this era and transport have it; resolves when no answer to it could follow any more. */
   cancel(id: unknown): Promise<void>
 }
@@ -27,6 +29,7 @@ interface Wire {
   post(message: JsonObject): void
   /** Closes the stream of a request, where that means that it is given up. */
   close(id: unknown): boolean
+  listen(): Promise<void>
   /** Resolves when the reply to a request has ended, where it has one of its own. */
   over(id: unknown): Promise<void> | undefined
   stop(): Promise<void>
@@ -80,7 +83,10 @@ export async function openCaller(
   const opening = openingOf({ revision, capabilities })
   await ask('open', opening.method, opening.params)
   if (revision !== '2026-07-28') wire.post({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  return { revision, heard, send, ask, answer, reply, next, cancel, [Symbol.asyncDispose]: () => wire.stop() }
+  return {
+    ...{ revision, heard, send, ask, answer, reply, next, cancel, listen: () => wire.listen() },
+    [Symbol.asyncDispose]: () => wire.stop(),
+  }
 }
 
 export function overPipe(command: Command): Connect {
@@ -90,6 +96,7 @@ export function overPipe(command: Command): Connect {
     return {
       post: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
       close: () => false,
+      listen: () => Promise.resolve(),
       over: () => undefined,
       stop: () => child.stop(),
     }
@@ -110,7 +117,16 @@ export function overHttp(url: string, more: Record<string, string> = {}): Connec
       if (typeof id === 'string') session = { 'mcp-session-id': id }
       await readInto(onMessage, response)
     }
+    let standing: Promise<void> | undefined
+    const listen = async () => {
+      const headers = { ...more, ...session, accept: 'text/event-stream' }
+      const response = await request(url, { dispatcher: agent, method: 'GET', headers })
+      standing = readInto(onMessage, response).catch((error: unknown) => {
+        if (!ended) throw error
+      })
+    }
     return {
+      listen,
       post: (message) => {
         const abort = new AbortController()
         const over = exchange(message, abort.signal).catch((error: unknown) => {
@@ -127,7 +143,7 @@ export function overHttp(url: string, more: Record<string, string> = {}): Connec
       stop: async () => {
         ended = true
         await agent.destroy()
-        await Promise.all([...open.values()].map(({ over }) => over))
+        await Promise.all([standing, ...[...open.values()].map(({ over }) => over)])
       },
     }
   }
@@ -160,8 +176,11 @@ async function readInto(
     const events = pending.split('\n\n')
     pending = events.pop() ?? ''
     for (const event of events) {
-      const data = /^data: *(\S.*)$/m.exec(event)?.[1]
-      if (data !== undefined) onMessage(JSON.parse(data) as JsonObject)
+      const data = event
+        .split('\n')
+        .find((line) => line.startsWith('data:'))
+        ?.slice(5)
+      if (data?.trim()) onMessage(JSON.parse(data) as JsonObject)
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Target } from './responder.ts'
 
-/** Bytes that may wait for a client that does not read; a stream over it is broken off. */
+/** Bytes that may wait for a client that does not read when more is sent; a stream over it is broken off. */
 const MAX_BUFFERED = 16 * 1024 * 1024
 
 /** A Response that is not there yet as the place where an answer goes. */
@@ -33,9 +33,8 @@ export function fetchTarget(request: Request): { target: Target; response: Promi
     },
     write(text) {
       if (stream === undefined) return
-      stream.enqueue(encoder.encode(text))
-      if ((stream.desiredSize ?? 0) > 0) return
-      breakOff(new Error('the client does not read'))
+      if ((stream.desiredSize ?? 0) > 0) stream.enqueue(encoder.encode(text))
+      else breakOff(new Error('the client does not read'))
     },
     finish() {
       stream?.close()

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Target } from './responder.ts'
 import type { Visit } from './visit.ts'
 
-/** Bytes that may wait for a client that does not read; a stream over it is broken off. */
+/** Bytes that may wait for a client that does not read when more is sent; a stream over it is broken off. */
 const MAX_BUFFERED = 16 * 1024 * 1024
 
 /** A node:http response as the place where an answer goes. */
@@ -30,8 +30,8 @@ export function nodeTarget(request: IncomingMessage, response: ServerResponse): 
     },
     write(text) {
       if (!open()) return
-      response.write(text)
       if (response.writableLength > MAX_BUFFERED) response.destroy()
+      else response.write(text)
     },
     finish() {
       if (open()) response.end()

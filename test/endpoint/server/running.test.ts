@@ -113,6 +113,20 @@ describe.each(adapters)('%s', (adapter) => {
     await server.stop()
   })
 
+  test('a large result after the first event arrives whole', async () => {
+    const text = 'x'.repeat(20 * 2 ** 20)
+    const method: Method = (_, context) => {
+      context.progress({ progress: 1 })
+      return { content: [{ type: 'text', text }] }
+    }
+    const server = await ADAPTERS[adapter](optionsOf(method))
+    const response = await server.send(call({ progressToken: 1 }))
+    const events = (await response.text()).split('\n\n').filter(Boolean)
+    expect(events).toHaveLength(2)
+    expect(events[1]?.length).toBeGreaterThan(text.length)
+    await server.stop()
+  })
+
   test('silence is broken by comments', async () => {
     const clock = createManualClock()
     let finish: (result: object) => void = () => {}
