@@ -168,10 +168,16 @@ export class LegacyHttp {
   async #initialize(message: RpcRequest, { reply, principal }: Visit): Promise<void> {
     const agreed = { ...agree(message.params), principal }
     if (reply.outcome !== undefined) noteServed(reply.outcome, agreed)
+    // A long wait makes the answer a stream, whose headers go out before it: the session's id has to be among them.
+    const session = this.sessions.open(agreed)
+    reply.setHeader(HEADERS.sessionId, session.id)
     const answer = await this.#alive(reply, () =>
       answerInitialize(message, callerOf({ ...agreed, id: undefined }), this.#options),
     )
-    if ('result' in answer) reply.setHeader(HEADERS.sessionId, this.sessions.open(agreed).id)
+    if ('error' in answer) {
+      reply.dropHeader(HEADERS.sessionId)
+      this.sessions.end(session, 'it was not agreed on')
+    }
     reply.end(answer, 200)
   }
 
