@@ -197,6 +197,9 @@ class Pipe {
   }
 
   async #drain(): Promise<void> {
+    // Who listens would never be answered.
+    for (const call of this.#inFlight.values())
+      if (call.method === METHOD.listen) call.cancellation.cancel(CLOSED)
     if (this.#working.size === 0) return
     const { clock, limits } = this.#options
     let stop: (() => void) | undefined

@@ -1,5 +1,5 @@
 // What one server offers: its lists, walked to the last page, kept while they are known to be fresh.
-import { clip, isObject, McpxError } from '../base/index.ts'
+import { canonicalJson, clip, isObject, keepLatest, McpxError } from '../base/index.ts'
 import type { Clock, JsonObject, Log } from '../base/index.ts'
 import type { Connection, LeaseFor, Upstream } from '../pool/index.ts'
 import { ERRORS, METHOD, methodIn, newest } from '../spec/index.ts'
@@ -29,6 +29,8 @@ const MAX_PAGES = 1000
 const UNKNOWN: Hints = { ttlMs: 0, cacheScope: 'private' }
 
 interface Kept {
+  /** That of the walk which read it. */
+  readonly turn: number
   readonly list: List
   readonly connection: Connection
   readonly freshUntil: number
@@ -45,6 +47,7 @@ interface Walked {
 }
 
 interface Fetch {
+  readonly turn: number
   readonly began: number
   readonly list: Promise<List>
 }
@@ -54,10 +57,16 @@ export interface ListsIo {
   readonly log: Log
   /** A list that somebody did not get is there now. */
   readonly onLate: (kind: ListKind) => void
+  /** What the log has been told of this server's lists, which are walked again and again. */
+  readonly warned: Map<string, true>
 }
+
+/** Different warnings of one server that are remembered; the oldest may be given again. */
+const MAX_WARNED = 1000
 
 export class ServerLists {
   readonly #onLate: ListsIo['onLate']
+  readonly #warned: ListsIo['warned']
   /** Lists that somebody asked for and did not get. */
   readonly #missed = new Set<ListKind>()
   readonly #upstream: Upstream
@@ -66,10 +75,12 @@ export class ServerLists {
   readonly #who: LeaseFor
   readonly #kept = new Map<ListKind, Kept>()
   readonly #fetches = new Map<ListKind, Fetch>()
+  #turns = 0
   readonly #paramHeaders = new WeakMap<JsonObject, readonly ParamHeader[]>()
 
   constructor(upstream: Upstream, who: LeaseFor, io: ListsIo) {
     this.#onLate = io.onLate
+    this.#warned = io.warned
     this.#upstream = upstream
     this.#who = who
     this.#clock = io.clock
@@ -129,8 +140,9 @@ export class ServerLists {
     return [{ ttlMs, cacheScope: this.#upstream.spec.scope === 'global' ? cacheScope : 'private' }]
   }
 
-  /** A notification said that the list changed. */
+  /** A notification said that the list changed. What is being read now may be of before. */
   invalidate(kind: ListKind): void {
+    this.#fetches.delete(kind)
     const kept = this.#kept.get(kind)
     if (kept !== undefined) this.#kept.set(kind, { ...kept, freshUntil: 0 })
   }
@@ -152,15 +164,22 @@ export class ServerLists {
   #fetch(kind: ListKind): Fetch {
     const running = this.#fetches.get(kind)
     if (running !== undefined) return running
-    const list = this.#walk(kind).finally(() => this.#fetches.delete(kind))
+    const turn = ++this.#turns
+    const list = this.#walk(kind, turn).finally(() => {
+      if (this.#isLatest(kind, turn)) this.#fetches.delete(kind)
+    })
     // Nobody may be waiting any more when it fails; the next call asks again and hears of it.
     list.catch(() => {})
-    const fetch = { began: this.#clock.now(), list }
+    const fetch = { turn, began: this.#clock.now(), list }
     this.#fetches.set(kind, fetch)
     return fetch
   }
 
-  async #walk(kind: ListKind): Promise<List> {
+  #isLatest(kind: ListKind, turn: number): boolean {
+    return this.#fetches.get(kind)?.turn === turn
+  }
+
+  async #walk(kind: ListKind, turn: number): Promise<List> {
     const { capability } = LISTS[kind]
     const lease = await this.#upstream.lease(this.#who)
     const opened = lease.connection
@@ -172,21 +191,24 @@ export class ServerLists {
     const declared = connection.capabilities[capability]
     const told = connection.verdict.era === 'legacy' && connection.verdict.transport === 'stdio'
     const announced = told && isObject(declared) && declared['listChanged'] === true
-    const freshUntil = announced ? Infinity : this.#clock.now() + ttl
-    this.#kept.set(kind, { list, connection, freshUntil, hints })
+    const fresh = announced ? Infinity : this.#clock.now() + ttl
+    const freshUntil = this.#isLatest(kind, turn) ? fresh : 0
+    if (turn > (this.#kept.get(kind)?.turn ?? 0))
+      this.#kept.set(kind, { turn, list, connection, freshUntil, hints })
     if (this.#missed.delete(kind)) this.#onLate(kind)
     return list
   }
 
   async #pages(opened: Connection, kind: ListKind): Promise<Walked> {
-    const { method } = LISTS[kind]
+    const { method, key } = LISTS[kind]
     const seen = new Set<string>()
+    const names = new Set<unknown>()
     let connection = opened
     let items: JsonObject[] = []
     let hints: Hints[] = []
     let ttl = Infinity
     let cursor: string | undefined
-    for (let page = 0; page < MAX_PAGES; page++) {
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
       const params = cursor === undefined ? undefined : { cursor }
       const served = await this.#upstream.request(this.#who, { method, params })
       if (served.connection !== connection) {
@@ -195,6 +217,7 @@ export class ServerLists {
         items = []
         hints = []
         seen.clear()
+        names.clear()
         if (cursor !== undefined) {
           cursor = undefined
           continue
@@ -203,7 +226,13 @@ export class ServerLists {
       const result = this.#resultOf(served.answer, method, connection)
       if (result === undefined) break
       const part = result[methodIn(newest(), method)?.lists ?? kind]
-      if (Array.isArray(part)) items.push(...part.filter(isObject))
+      const page: readonly JsonObject[] = Array.isArray(part) ? part.filter(isObject) : []
+      if (page.length > 0 && page.every((item) => names.has(item[key]))) {
+        this.#warn('gave a page twice; its list ends there', { kind })
+        break
+      }
+      for (const item of page) names.add(item[key])
+      items.push(...page)
       const { ttlMs, cacheScope } = result
       hints.push({ ttlMs, cacheScope })
       ttl = Math.min(ttl, typeof ttlMs === 'number' ? ttlMs : 0)
@@ -260,6 +289,9 @@ export class ServerLists {
   }
 
   #warn(message: string, facts: Record<string, unknown>): void {
+    const key = canonicalJson([message, facts])
+    if (this.#warned.has(key)) return
+    keepLatest(this.#warned, [key, true], MAX_WARNED)
     this.#log.warn(`server ${message}`, { server: this.#upstream.name, ...facts })
   }
 }

@@ -51,6 +51,7 @@ export class Member {
   readonly #io: MemberIo
   readonly #roots: readonly JsonObject[] | undefined
   readonly #lists = new Map<string, ServerLists>()
+  readonly #warned = new Map<string, true>()
   readonly #hearings = new Map<Connection, Hearing>()
   readonly #subscriptions = new Map<string, Subscriptions>()
   readonly #relist: Relist
@@ -81,7 +82,7 @@ export class Member {
     let lists = this.#lists.get(key)
     if (lists === undefined) {
       const onLate = (kind: ListKind): void => this.changes.tell(LISTS[kind].capability)
-      lists = new ServerLists(this.upstream, who, { ...this.#io, onLate })
+      lists = new ServerLists(this.upstream, who, { ...this.#io, onLate, warned: this.#warned })
     }
     keepLatest(this.#lists, [key, lists], MAX_LISTS)
     return lists
