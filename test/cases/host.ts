@@ -54,10 +54,8 @@ export const text = (said: unknown) => ({ content: [{ type: 'text', text: String
 
 const HOP = 'io.modelcontextprotocol/'
 const INFO = { name: 'host', version: '1.0.0' }
-const WHOLE = {
-  ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
-  _meta: { [`${HOP}serverInfo`]: INFO },
-}
+const COMPLETE = { resultType: 'complete', _meta: { [`${HOP}serverInfo`]: INFO } }
+const HINTS = { ttlMs: 0, cacheScope: 'private' }
 
 export async function openHost(options: HostOptions): Promise<Host> {
   const { era, capabilities = { tools: {} }, answer, onGet, admits } = options
@@ -99,7 +97,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
       const session = one.method === 'initialize' ? { 'mcp-session-id': randomUUID() } : {}
       const given = opening(one) ?? (await answer(one, response))
       if (given === undefined) return
-      json(response, result(one.id, { ...(era === 'modern' && WHOLE), ...(given as JsonObject) }), session)
+      const whole = era === 'modern' && (one.method === 'tools/call' ? COMPLETE : { ...COMPLETE, ...HINTS })
+      json(response, result(one.id, { ...whole, ...(given as JsonObject) }), session)
     } catch (error) {
       const { code = -32603, message } = error as { code?: number; message: string }
       const status = era === 'modern' && code === -32601 ? 404 : 200
