@@ -24,6 +24,8 @@ export class Subscriptions {
   readonly #listeners = new Map<string, Set<Listener>>()
   /** Held while anybody listens. */
   #lease: Lease | undefined
+  /** Resources that the server still has to be told to forget, over the lease that is held. */
+  #leaving = 0
   /** What is going on upstream, one after the other. */
   #turn: Promise<void> = Promise.resolve()
 
@@ -40,6 +42,7 @@ export class Subscriptions {
     const remove = (): void => {
       if (!listeners.delete(listener) || listeners.size > 0) return
       this.#listeners.delete(uri)
+      this.#leaving++
       void this.#inTurn(() => this.#unsubscribe(uri)).catch(() => {})
     }
     try {
@@ -102,17 +105,20 @@ export class Subscriptions {
   }
 
   async #unsubscribe(uri: string): Promise<void> {
-    const connection = this.#lease?.connection
-    if (connection?.isOpen === true && !this.#listeners.has(uri)) {
+    try {
+      const connection = this.#lease?.connection
+      if (connection?.isOpen !== true || this.#listeners.has(uri)) return
       if (connection.asks === 'by-result')
         await this.#options.hearing(connection).want(new Set(this.#listeners.keys()))
       else await connection.request({ method: METHOD.unsubscribe, params: { uri } })
+    } finally {
+      this.#leaving--
+      this.#rest()
     }
-    this.#rest()
   }
 
   #rest(): void {
-    if (this.#listeners.size > 0) return
+    if (this.#listeners.size > 0 || this.#leaving > 0) return
     this.#lease?.release()
     this.#lease = undefined
   }

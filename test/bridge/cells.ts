@@ -54,14 +54,20 @@ export interface Bridge extends AsyncDisposable {
   readonly daemon: Daemon
   /** A client of the cell's era that sees the cell's server alone. */
   open(cell: Cell, revision?: Revision): Promise<Caller>
+  /** The same, with the daemon's own servers behind it in any case; of all cells where none is given. */
+  join(how: Pick<Cell, 'caller' | 'by'>, name?: string): Promise<Caller>
   /** What has reached the cell's server so far, requests and notifications alike. */
   notes(cell: Cell): readonly Noted[]
 }
 
-/** Starts the servers of the cells. `settings` stand in the configuration of each of them. */
-export async function openBridge(cells: readonly Cell[], settings: JsonObject = {}): Promise<Bridge> {
+/** Starts the servers of the cells. `settings` stand in the configuration of each of them; `more` in their environment. */
+export async function openBridge(
+  cells: readonly Cell[],
+  settings: JsonObject = {},
+  more: Record<string, string> = {},
+): Promise<Bridge> {
   const [gate, workspace] = [await openGate(), await openWorkspace()]
-  const env = { FRAMES: workspace.file('frames'), GATE: gate.url('') }
+  const env = { FRAMES: workspace.file('frames'), GATE: gate.url(''), ...more }
   const hosts = {
     legacy: await startProgram([WORKER, 'legacy', 'http'], env),
     modern: await startProgram([WORKER, 'modern', 'http'], env),
@@ -89,6 +95,11 @@ export async function openBridge(cells: readonly Cell[], settings: JsonObject = 
           ? overHttp(`${daemon.url}/${name}`)
           : overPipe(daemon.serve('--standalone', '--server', name)),
       ),
+    join: ({ caller, by }, name) => {
+      const server = name === undefined ? [] : ['--server', name]
+      const url = name === undefined ? daemon.url : `${daemon.url}/${name}`
+      return openCaller(REVISION[caller], by === 'http' ? overHttp(url) : overPipe(daemon.serve(...server)))
+    },
     notes: ({ name }) =>
       (existsSync(env.FRAMES) ? notesIn(env.FRAMES) : []).filter(({ server }) => server === name),
     [Symbol.asyncDispose]: close,
