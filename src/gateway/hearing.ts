@@ -72,10 +72,19 @@ export class Hearing {
     this.#uris = uris
     if (uris.size === 0 && this.#lists.length === 0) {
       this.#stream = undefined
+      this.#timer?.cancel()
       before?.cancellation.cancel('nothing is listened for')
       return uris
     }
-    const agreed = agreedIn(await this.#open().acknowledged)
+    const stream = this.#open()
+    let agreed: ReadonlySet<string>
+    try {
+      agreed = agreedIn(await stream.acknowledged)
+    } catch (error) {
+      // What was heard so far goes on being heard.
+      if (this.#stream === stream && before?.state === 'open') this.#stream = before
+      throw error
+    }
     // The old stream ends when the new one hears, so that nothing falls between the two.
     before?.cancellation.cancel('another stream takes its place')
     return agreed
@@ -89,6 +98,8 @@ export class Hearing {
 
   #open(): Stream {
     const { clock } = this.#options
+    // A pause that ends after this would open the stream a second time.
+    this.#timer?.cancel()
     const cancellation = new Cancellation()
     const began = clock.now()
     let acknowledge: (filter: JsonObject) => void = () => {}
