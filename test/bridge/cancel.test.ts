@@ -38,7 +38,7 @@ function givenUp(notes: readonly Noted[]): unknown[] {
 const formOf = ({ server, over }: Cell, id: unknown) =>
   server === 'modern' && over === 'http' ? { closed: id } : { cancelled: id }
 
-test.each(CELLS)('$name: one of two calls is given up', async (cell) => {
+test.each(CELLS)('case C21, $name: one of two calls is given up', async (cell) => {
   await using caller = await bridge.open(cell)
   const expected: unknown[] = []
   for (const [at, { method, params }] of WORK.entries()) {
@@ -57,6 +57,40 @@ test.each(CELLS)('$name: one of two calls is given up', async (cell) => {
     expect(caller.heard.filter(({ id }) => id === doomed)).toEqual([])
   }
 })
+
+const CALLERS = CELLS.filter(({ server, over }) => server === 'legacy' && over === 'http')
+
+test.each(CALLERS)(
+  'case C21, $caller by $by: of calls to two servers the right one is given up',
+  async (how) => {
+    await using caller = await bridge.join(how)
+    // All servers are called at once; every other call is given up.
+    const label = (at: number) => `two servers ${how.name} ${at}`
+    const from = CELLS.map((cell) => bridge.notes(cell).length)
+    const since = (at: number) => bridge.notes(CELLS[at] ?? how).slice(from[at])
+    for (const [at, { name }] of CELLS.entries()) {
+      const steps = [{ gate: label(at) }]
+      caller.send(label(at), 'tools/call', { name: `${name}__work`, arguments: { steps } })
+      await bridge.gate.reached(label(at))
+    }
+    for (const [at, cell] of CELLS.entries()) {
+      if (at % 2 === 1) continue
+      const given = bridge.gate.count(`given up by ${cell.name}: tools/call`)
+      await caller.cancel(label(at))
+      await bridge.gate.reached(`given up by ${cell.name}: tools/call`, given + 1)
+      expect(givenUp(since(at))).toEqual([formOf(cell, idsOf(since(at))[0])])
+    }
+    for (const at of CELLS.keys()) {
+      if (at % 2 === 0) continue
+      bridge.gate.open(label(at))
+      expect(await caller.answer(label(at))).toHaveProperty('result')
+      expect(givenUp(since(at))).toEqual([])
+    }
+    expect(caller.heard.filter(({ id }) => CELLS.some((_, at) => at % 2 === 0 && id === label(at)))).toEqual(
+      [],
+    )
+  },
+)
 
 test.each(IMPATIENT)('$name: a call that takes too long is told so, by the server’s name', async (cell) => {
   await using caller = await impatient.open(cell)

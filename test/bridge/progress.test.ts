@@ -27,7 +27,7 @@ const STEPS = [
   { late: [{ progress: 4 }] },
 ]
 
-test.each(CELLS)('$name', async (cell) => {
+test.each(CELLS)('cases C26 and C27, $name', async (cell) => {
   await using caller = await bridge.open(cell)
   for (const [at, { method, params }] of WORK.entries()) {
     const id = `call ${at}`
