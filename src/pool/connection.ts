@@ -280,7 +280,10 @@ export class Connection implements ChannelListener {
     const { method, params = {} } = notification
     if (method === METHOD.cancelled) {
       const given = params['requestId']
-      if (typeof given === 'string' || typeof given === 'number') this.#inquiries.onCancelled(given)
+      if (typeof given !== 'string' && typeof given !== 'number') return
+      // A server may give up one request of ours: a subscription, whose result need not follow.
+      if (this.#pending.get(given)?.request.lasting === true) this.#settle(given, { result: {} })
+      else this.#inquiries.onCancelled(given)
       return
     }
     const owner = this.#ownerOf(method, params, via)

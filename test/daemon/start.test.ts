@@ -1,5 +1,6 @@
 // Servers that are slow to start, or never do: nobody waits for them, nothing starts twice, and the daemon says what they are up to.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openCaller, overHttp } from '../bridge/caller.ts'
 import { openRaw } from '../peers/clients.ts'
 import { openGate } from '../peers/gate.ts'
 import type { Gate } from '../peers/gate.ts'
@@ -84,10 +85,22 @@ test('case C41: the quick servers are listed while one is still starting and one
       expect(await client.callTool('b__echo', { message: 'hi' })).toMatchObject({ content: [{ text: 'hi' }] })
     }
 
+    // Those who have the list without the slow one are told when it is there.
+    await using legacy = await openCaller('2025-11-25', overHttp(daemon.url))
+    await legacy.listen()
+    await using modern = await openCaller('2026-07-28', overHttp(daemon.url))
+    modern.send('listen', 'subscriptions/listen', { notifications: { toolsListChanged: true } })
+    await modern.next(({ method }) => method === 'notifications/subscriptions/acknowledged', 0)
+    for (const caller of [legacy, modern]) await caller.ask('before', 'tools/list')
+
     // A call of the slow one waits for the start that is under way.
     const waiting = early.callTool('slow__echo', { message: 'at last' })
     gate.open('slow')
     expect(await waiting).toMatchObject({ content: [{ text: 'at last' }] })
+    for (const caller of [legacy, modern]) {
+      await caller.next(({ method }) => method === 'notifications/tools/list_changed', 0)
+      expect(JSON.stringify(await caller.ask('after', 'tools/list'))).toContain('slow__echo')
+    }
     await told(daemon, (all) => states(all)['slow'] === 'ready')
     const all = ['slow__echo', 'a__echo', 'b__echo', 'c__echo']
     // A list that is late for one answer is in the next.

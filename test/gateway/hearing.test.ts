@@ -41,6 +41,10 @@ async function open(admits: (asked: unknown) => boolean = () => true) {
     peer.lines[0]?.say(reply(id ?? 0, { resultType: 'complete' }))
     await settled()
   }
+  const tearDown = async (id: number | undefined) => {
+    peer.lines[0]?.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id ?? 0 } })
+    await settled()
+  }
   /** The streams that were neither ended nor given up. */
   const alive = (ended: readonly unknown[]) => {
     const given = (peer.lines[0]?.received ?? []).flatMap(({ message }) =>
@@ -50,7 +54,7 @@ async function open(admits: (asked: unknown) => boolean = () => true) {
     )
     return ids.filter((id) => !given.includes(id) && !ended.includes(id))
   }
-  return { hearing, clock, ids, counts, end, alive }
+  return { hearing, clock, ids, counts, end, tearDown, alive }
 }
 
 test('cases C19 and C43: a stream that ends at once is opened again with growing pauses, and then left alone', async () => {
@@ -85,4 +89,11 @@ test('a stream that is refused leaves the one before it in its place', async () 
   await hearing.want(new Set(['a']))
   await settled()
   expect(alive([])).toEqual([ids.at(-1)])
+})
+
+test('a stream that the server gives up by a notification alone is opened again', async () => {
+  const { clock, ids, tearDown } = await open()
+  await tearDown(ids[0])
+  await clock.turn(500)
+  expect(ids).toHaveLength(2)
 })
