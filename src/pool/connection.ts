@@ -262,8 +262,10 @@ export class Connection implements ChannelListener {
   #onResponse(response: RpcResponse, via: Id | undefined): void {
     // An error whose request could not be read has no id; the stream that brought it says which request it was.
     const id = response.id ?? via
-    if (id !== undefined && this.#pending.has(id)) return this.#settle(id, answerOf(response))
-    if (id !== undefined) this.#inquiries.ghosts.forget(id)
+    if (id !== undefined) {
+      if (this.#pending.has(id)) return this.#settle(id, answerOf(response))
+      this.#inquiries.ghosts.forget(id)
+    }
     this.#options.onStray(response)
   }
 
@@ -279,20 +281,20 @@ export class Connection implements ChannelListener {
   #onNotification(notification: RpcNotification, via: Id | undefined): void {
     const { method, params = {} } = notification
     if (method === METHOD.cancelled) {
-      const given = params['requestId']
-      if (typeof given !== 'string' && typeof given !== 'number') return
+      const { requestId: given } = params
       // A server may give up one request of ours: a subscription, whose result need not follow.
-      if (this.#pending.get(given)?.request.lasting === true) this.#settle(given, { result: {} })
-      else this.#inquiries.onCancelled(given)
-      return
+      if (typeof given !== 'string' && typeof given !== 'number') return
+      return this.#pending.get(given)?.request.lasting
+        ? this.#settle(given, { result: {} })
+        : this.#inquiries.onCancelled(given)
     }
     const owner = this.#ownerOf(method, params, via)
     const request = owner === undefined ? undefined : this.#pending.get(owner)?.request
     if (method === METHOD.progress && request?.wantsProgress !== true) return
     if (request === undefined || (CHANGES.has(method) && request.lasting === undefined)) {
-      const { server, log } = this.#options
+      const { server, log, onNotification } = this.#options
       if (method === METHOD.message) log.debug('a log line of a server belongs to no one call', { server })
-      return this.#options.onNotification(notification)
+      return onNotification(notification)
     }
     // On a shared way a log line is a sign of life of some call, but which one's is not sure.
     if (owner !== undefined && (via !== undefined || method !== METHOD.message)) this.#deadlines.extend(owner)

@@ -17,7 +17,8 @@ const serverOf = ({ server, over }: Cell) => `${server}-${over}` as const
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 
 interface Sent {
-  readonly method: string
+  /** Absent in an answer. */
+  readonly method?: string
   readonly params: JsonObject & { readonly _meta?: JsonObject; readonly taskId?: unknown }
 }
 
@@ -29,7 +30,7 @@ function sentSince(cell: Cell, from: number): readonly Sent[] {
     .slice(from)
     .filter(
       ({ method, params }) =>
-        method === 'tools/call' || (String(method).startsWith('tasks/') && !older.has(params.taskId)),
+        method === 'tools/call' || (method?.startsWith('tasks/') && !older.has(params.taskId)),
     )
 }
 

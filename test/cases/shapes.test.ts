@@ -54,9 +54,9 @@ const ERAS = ['legacy', 'modern'] as const
 let hosts: Host[]
 let daemon: Daemon
 beforeAll(async () => {
-  const whole = Object.fromEntries(
+  const whole: JsonObject = Object.fromEntries(
     Object.entries(TOOL).map(([name, { value }]) => [name, value]),
-  ) as JsonObject
+  )
   const answer = toolsOf(
     () => [whole],
     ({ method }) => (method === 'tools/call' ? RESULT : undefined),

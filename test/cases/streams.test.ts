@@ -31,7 +31,7 @@ afterAll(async () => {
 interface Exchange {
   readonly response: IncomingMessage
   /** Resolves with all that came, once the pattern is in it. */
-  until(pattern: RegExp): Promise<string>
+  readonly until: (pattern: RegExp) => Promise<string>
   end(): void
 }
 

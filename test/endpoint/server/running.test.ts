@@ -121,9 +121,9 @@ describe.each(adapters)('%s', (adapter) => {
     }
     const server = await ADAPTERS[adapter](optionsOf(method))
     const response = await server.send(call({ progressToken: 1 }))
-    const events = (await response.text()).split('\n\n').filter(Boolean)
-    expect(events).toHaveLength(2)
-    expect(events[1]?.length).toBeGreaterThan(text.length)
+    const parts = (await response.text()).split('\n\n').filter(Boolean)
+    expect(parts).toHaveLength(2)
+    expect(parts[1]?.length).toBeGreaterThan(text.length)
     await server.stop()
   })
 
