@@ -31,6 +31,8 @@ export type Place =
   /** What a client declares for sampling. */
   | 'samplingCapability'
   | 'root'
+  /** The answer to an elicitation or to the question for roots. */
+  | 'reply'
 
 /** What stands in the feature's place for a caller whose revision lacks it. */
 export type Fallback =
@@ -89,6 +91,13 @@ export const FEATURES = {
     at: ['tool', 'prompt', 'resource', 'resourceTemplate', 'root'],
     field: '_meta',
     since: '2025-06-18',
+    fallback: 'removed',
+  },
+  replyMeta: {
+    at: ['reply'],
+    field: '_meta',
+    since: '2024-11-05',
+    until: '2025-11-25',
     fallback: 'removed',
   },
   title: {

@@ -42,14 +42,12 @@ export function lowerReply(method: string, result: JsonObject, to: RevisionId): 
   if (!canAsk(to, method)) return undefined
   const spelling = spellingOf(to)
   const bare = without(result, spelling.absent.result)
-  switch (method) {
-    case METHOD.sample:
-      return lowerSampled(bare, spelling)
-    case METHOD.rootsList:
-      return mapItems(bare, 'roots', (root) => without(root, spelling.absent.root))
-    default:
-      return hasFeature(to, 'multiSelect') || !holdsArray(bare['content']) ? bare : undefined
+  if (method === METHOD.sample) return lowerSampled(bare, spelling)
+  const reply = without(bare, spelling.absent.reply)
+  if (method === METHOD.rootsList) {
+    return mapItems(reply, 'roots', (root) => without(root, spelling.absent.root))
   }
+  return hasFeature(to, 'multiSelect') || !holdsArray(reply['content']) ? reply : undefined
 }
 
 function lowerParams(method: string, params: JsonObject, target: QuestionTarget): JsonObject | undefined {

@@ -51,6 +51,7 @@ function spell(id: RevisionId): Spelling {
     formField: at('formField'),
     samplingMessage: at('samplingMessage'),
     root: at('root'),
+    reply: at('reply'),
   } satisfies Record<DroppingPlace, readonly string[]>
   const audio = hasFeature(id, 'audio')
   const resourceLinks = hasFeature(id, 'resourceLink')

@@ -28,6 +28,7 @@ const PUBLISHED_AT: Partial<Record<Place, readonly string[]>> = {
   samplingMessage: ['SamplingMessage'],
   samplingCapability: ['ClientCapabilities.sampling'],
   root: ['Root'],
+  reply: ['ListRootsResult', 'ElicitResult'],
 }
 
 /** Rows that no list of members can show. */

@@ -130,7 +130,7 @@ export const replies = fc.oneof(
     'ElicitResult',
     shaped(
       { action: fc.constantFrom('accept', 'decline', 'cancel') },
-      { content: fc.dictionary(name, fc.oneof(text, fc.nat(), fc.boolean()), { maxKeys: 3 }) },
+      { content: fc.dictionary(name, fc.oneof(text, fc.nat(), fc.boolean()), { maxKeys: 3 }), ...meta },
     ),
   ),
   answering(
@@ -141,6 +141,9 @@ export const replies = fc.oneof(
   answering(
     'roots/list',
     'ListRootsResult',
-    shaped({ roots: fc.array(shaped({ uri: constant('file:///a') }, { name, ...meta }), { maxLength: 3 }) }),
+    shaped(
+      { roots: fc.array(shaped({ uri: constant('file:///a') }, { name, ...meta }), { maxLength: 3 }) },
+      meta,
+    ),
   ),
 )

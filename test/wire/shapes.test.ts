@@ -289,6 +289,7 @@ const ELSEWHERE: readonly FeatureName[] = [
   'samplingBlocks',
   'samplingMessageMeta',
   'taskQuestion',
+  'replyMeta',
 ]
 
 test('each feature has a row', () => {

@@ -91,7 +91,10 @@ async function ask(entry: Entry, state: TaskState, { call, asked, options }: Ask
     fresh.map(async ([key, question]) => {
       const params = related(question.params ?? {}, entry.id)
       const server = entry.member.asking()
-      return [key, await options.questions.put(server, call, { ...question, params })] as const
+      const answer = await options.questions.put(server, call, { ...question, params })
+      // The id that the caller knows is this hop's; an answer names the task by it.
+      const bare = 'error' in answer ? answer : { result: related(answer.result, undefined) }
+      return [key, bare] as const
     }),
   )
   await entry.task.answer(call.caller, new Map(given))
