@@ -6,15 +6,28 @@ import { EVERY_ANSWER, lowerQuestion } from '../../wire/index.ts'
 import type { Answer, Question, RpcError } from '../../wire/index.ts'
 import type { AskingServer, Round } from './party.ts'
 
-/** The result that puts a round to a caller. */
+/**
+ * The result that puts a round to a caller. What was wrong with last answers stands in the result's own `_meta`, by the
+ * question's key: the params of most questions have none.
+ */
 export function inputRequired(round: Round, state: string): Answer {
   const inputRequests: JsonObject = {}
-  for (const [key, question] of round) inputRequests[key] = asPut(question)
+  const faults: JsonObject = {}
+  for (const [key, question] of round) {
+    const { _meta: meta, ...params } = question.params ?? {}
+    const { [FAULTS]: said, ...others } = isObject(meta) ? meta : {}
+    const more = Object.keys(others).length > 0 ? { _meta: others } : {}
+    inputRequests[key] = asPut(
+      said === undefined ? question : { ...question, params: { ...params, ...more } },
+    )
+    if (said !== undefined) faults[key] = said
+  }
   return {
     result: {
       resultType: 'input_required',
       ...(round.size > 0 ? { inputRequests } : {}),
       requestState: state,
+      ...(Object.keys(faults).length > 0 && { _meta: { [FAULTS]: faults } }),
     },
   }
 }
@@ -26,7 +39,7 @@ export function named(question: Question, { lead }: Pick<AskingServer, 'lead'>):
   return { ...question, params: { ...question.params, message: `${lead}: ${message}` } }
 }
 
-/** The question with what was wrong with its last answer. */
+/** The question with what was wrong with its last answer, for a person in its message and for programs in its `_meta`. */
 export function faulted(question: Question, faults: readonly string[]): Question {
   if (faults.length === 0) return question
   const { params = {} } = question
