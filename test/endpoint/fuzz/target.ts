@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { isObject } from '../../../src/base/index.ts'
+import type { JsonObject } from '../../../src/base/index.ts'
 import { createSealer, HttpEndpoint } from '../../../src/endpoint/index.ts'
 import type { EndpointOptions } from '../../../src/endpoint/index.ts'
 import { paramHeaderFault, readParamHeaders } from '../../../src/wire/index.ts'
@@ -46,7 +47,7 @@ export async function openTarget(): Promise<Target> {
   }
   const untilCancelled = (call: Call): Promise<Answer> =>
     new Promise((resolve) => {
-      call.cancellation.onCancel(() => resolve({ result: {} }))
+      call.cancellation.onCancel(() => resolve(DONE))
       holding.shift()?.()
     })
   const options: EndpointOptions = {
@@ -96,6 +97,7 @@ export async function openTarget(): Promise<Target> {
 }
 
 const SCHEMA = {
+  type: 'object',
   properties: {
     region: { type: 'string', 'x-mcp-header': 'Region' },
     count: { type: 'integer', 'x-mcp-header': 'Count' },
@@ -109,11 +111,9 @@ function isHold({ method, params }: Call): boolean {
 
 function answer(call: Call): Answer {
   const { method, params = {}, caller } = call
-  if (method === 'server/discover') return { result: { supportedVersions: ['2026-07-28'], capabilities: {} } }
-  if (method === 'tools/list') return { result: { tools: [{ name: 'annotated', inputSchema: SCHEMA }] } }
   if (method === 'prompts/get' && typeof params['name'] !== 'string') return INVALID
   if (method === 'resources/read' && typeof params['uri'] !== 'string') return INVALID
-  if (method !== 'tools/call') return { result: {} }
+  if (method !== 'tools/call') return complete(RESULTS[method])
   switch (params['name']) {
     case 'annotated': {
       const fault =
@@ -134,5 +134,22 @@ function answer(call: Call): Answer {
   }
 }
 
-const DONE: Answer = { result: { content: [{ type: 'text', text: 'done' }] } }
+/** A result in the newest shape, as an endpoint's handler has to give it. */
+function complete(result: JsonObject = {}): Answer {
+  return { result: { resultType: 'complete', ...result } }
+}
+
+const CACHED = { ttlMs: 0, cacheScope: 'private' }
+const RESULTS: Readonly<Record<string, JsonObject>> = {
+  'server/discover': { supportedVersions: ['2026-07-28'], capabilities: {}, ...CACHED },
+  'tools/list': { tools: [{ name: 'annotated', inputSchema: SCHEMA }], ...CACHED },
+  'prompts/list': { prompts: [], ...CACHED },
+  'resources/list': { resources: [], ...CACHED },
+  'resources/templates/list': { resourceTemplates: [], ...CACHED },
+  'resources/read': { contents: [], ...CACHED },
+  'prompts/get': { messages: [] },
+  'completion/complete': { completion: { values: [] } },
+  'tasks/list': { tasks: [] },
+}
+const DONE = complete({ content: [{ type: 'text', text: 'done' }] })
 const INVALID: Answer = { error: { code: -32602, message: 'no such thing' } }
