@@ -214,5 +214,7 @@ function faultsOf(errors: readonly ErrorObject[]): Fault[] {
 }
 
 function lastName(path: string): string {
-  return path.split('/').findLast((part) => !/^\d*$/.test(part)) ?? ''
+  const name = path.split('/').findLast((part) => !/^\d*$/.test(part)) ?? ''
+  // A subscription is named by the id of the request that opened it.
+  return name.endsWith('subscriptionId') ? 'id' : name
 }

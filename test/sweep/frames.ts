@@ -176,7 +176,8 @@ function frameOf(exchange: Exchange, dir: 'in' | 'out', message: unknown, batch:
   const frame = { test, message, sentBy, ours, batch }
   if (!isObject(message)) return { ...frame, revisions: [] }
   if ('method' in message) {
-    const revisions = spelledFor(exchange, message, sentBy)
+    // A batch is answered as one of the legacy era, whatever its parts say.
+    const revisions = batch ? assumed(exchange) : spelledFor(exchange, message, sentBy)
     if ('id' in message) remember(exchange, message, { sentBy, revision: revisions[0] ?? ASSUMED_REVISION })
     return { ...frame, revisions }
   }
