@@ -22,7 +22,7 @@ import { Deadlines } from './deadlines.ts'
 import { Inquiries } from './inquiries.ts'
 import type { InquiriesOptions } from './inquiries.ts'
 import { ToldLevel, whoseLog } from './logs.ts'
-import { resumed, subscriptionOf } from './params.ts'
+import { CHANGES, resumed, subscriptionOf } from './params.ts'
 import type { UpstreamRequest } from './request.ts'
 import { cancelled, closedError, failureOf, isAuthStatus, isSessionGone } from './send-failure.ts'
 
@@ -360,9 +360,3 @@ export class Connection implements ChannelListener {
     return pending
   }
 }
-
-/** What concerns everybody, whichever request's stream brings it. */
-const CHANGES: ReadonlySet<string> = new Set([
-  ...[METHOD.toolsChanged, METHOD.promptsChanged, METHOD.resourcesChanged, METHOD.resourceUpdated],
-  ...[METHOD.taskStatus, METHOD.taskChanged],
-])

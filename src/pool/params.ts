@@ -1,7 +1,7 @@
 // What params say of the hop that they travel.
 import { isObject } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
-import { META } from '../spec/index.ts'
+import { META, METHOD } from '../spec/index.ts'
 import type { Id } from '../wire/index.ts'
 
 /** What goes on from an earlier answer of a server that asks by results. */
@@ -27,3 +27,9 @@ export function subscriptionOf(params: JsonObject): Id | undefined {
   const id = isObject(meta) ? meta[META.subscriptionId] : undefined
   return typeof id === 'number' ? id : undefined
 }
+
+/** What concerns everybody, whichever request's stream brings it. */
+export const CHANGES: ReadonlySet<string> = new Set([
+  ...[METHOD.toolsChanged, METHOD.promptsChanged, METHOD.resourcesChanged, METHOD.resourceUpdated],
+  ...[METHOD.taskStatus, METHOD.taskChanged],
+])

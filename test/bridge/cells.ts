@@ -33,7 +33,7 @@ export const CELLS: readonly Cell[] = ERAS.flatMap((caller) =>
   ),
 )
 
-const REVISION = { legacy: '2025-11-25', modern: '2026-07-28' } as const
+export const REVISION = { legacy: '2025-11-25', modern: '2026-07-28' } as const
 
 /** What a server got, or its note that a stream was closed. */
 export interface Noted {

@@ -54,9 +54,7 @@ const ERAS = ['legacy', 'modern'] as const
 let hosts: Host[]
 let daemon: Daemon
 beforeAll(async () => {
-  const whole: JsonObject = Object.fromEntries(
-    Object.entries(TOOL).map(([name, { value }]) => [name, value]),
-  )
+  const whole: JsonObject = Object.fromEntries(Object.entries(TOOL).map(([name, { value }]) => [name, value]))
   const answer = toolsOf(
     () => [whole],
     ({ method }) => (method === 'tools/call' ? RESULT : undefined),

@@ -202,7 +202,7 @@ test('each feature in the revisions that have it', () => {
   const from = { '2024-11-05': 5, '2025-03-26': 4, '2025-06-18': 3, '2025-11-25': 2, '2026-07-28': 1 }
   for (const [name, row] of Object.entries(FEATURES) as [string, FeatureFacts][]) {
     const only = row.until === '2025-11-25'
-    const length = from[row.since as keyof typeof from] - (only ? 1 : 0)
+    const length = from[row.since] - (only ? 1 : 0)
     expect(rows).toContainEqual([name, row.since, only ? '2025-11-25' : '2026-07-28', length])
   }
   expect(Object.entries(FEATURES).flatMap(([name, row]) => ('until' in row ? [name] : []))).toEqual([

@@ -171,6 +171,7 @@ function markedUnion({ anyOf, ...rest }: JsonObject, definitions: Definitions): 
         properties: { [mark]: { const: values[at] } },
         ...(demands(branch) && { required: [mark] }),
       },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
       then: close(branch, definitions),
     }))
     const required = branches.every(demands) ? [mark] : []
@@ -206,7 +207,7 @@ function faultsOf(errors: readonly ErrorObject[]): Fault[] {
     const name = typeof unknown === 'string' ? unknown : (given['missingProperty'] ?? lastName(instancePath))
     const value =
       typeof unknown === 'string' ? (data as JsonObject)[unknown] : keyword === 'required' ? '' : data
-    const key = `${keyword} ${String(name)} ${JSON.stringify(value)}`
+    const key = `${keyword} ${JSON.stringify(name)} ${JSON.stringify(value)}`
     const what = typeof unknown === 'string' ? `: ${unknown}` : ''
     seen.set(key, { key, text: `${instancePath || '/'} ${error.message ?? keyword}${what}` })
   }

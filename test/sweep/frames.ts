@@ -75,9 +75,10 @@ export function createReader(take: (frame: Frame) => void): (record: Recorded) =
     exchanges.set(record.id, exchange)
     if (record.head !== undefined) readHead(exchange, record.head, talks)
     if (record.dir === undefined || record.text === undefined) return
-    for (const value of cut(exchange, record.dir, record.text, talks)) {
+    for (const value of cut(exchange, { dir: record.dir, text: record.text }, talks)) {
       const messages = Array.isArray(value) ? (value as unknown[]) : [value]
-      for (const message of messages) take(frameOf(exchange, record.dir, message, Array.isArray(value)))
+      for (const message of messages)
+        take(frameOf(exchange, record.dir, { message, batch: Array.isArray(value) }))
     }
   }
 }
@@ -124,18 +125,29 @@ function readHead(exchange: Exchange, head: Head, talks: Map<string, Talk>): voi
   talks.set(keyOf(role, session), exchange.talk)
 }
 
+interface Bytes {
+  readonly dir: 'in' | 'out'
+  readonly text: string
+}
+
+/** A message, alone or of a batch. */
+interface Part {
+  readonly message: unknown
+  readonly batch: boolean
+}
+
 /** The values that the text completes. */
-function cut(exchange: Exchange, dir: 'in' | 'out', text: string, talks: Map<string, Talk>): unknown[] {
+function cut(exchange: Exchange, { dir, text }: Bytes, talks: Map<string, Talk>): unknown[] {
   const all = exchange.pending[dir] + text
   const isPipe = exchange.record.kind === 'pipe'
   exchange.isStream[dir] ??= !isPipe && all.trim() !== '' && !/^\s*[[{]/.test(all)
   // A large message comes in many pieces, most of which end nothing.
-  const ends = isPipe || exchange.isStream[dir] === true ? text.includes('\n') : /[\]}]\s*$/.test(text)
+  const ends = isPipe || exchange.isStream[dir] ? text.includes('\n') : /[\]}]\s*$/.test(text)
   if (!ends) {
     exchange.pending[dir] = all
     return []
   }
-  if (!isPipe && exchange.isStream[dir] !== true) {
+  if (!isPipe && !exchange.isStream[dir]) {
     const value = parse(all)
     exchange.pending[dir] = value === undefined ? all : ''
     return value === undefined ? [] : [value]
@@ -169,7 +181,7 @@ function parse(text: string): unknown {
   }
 }
 
-function frameOf(exchange: Exchange, dir: 'in' | 'out', message: unknown, batch: boolean): Frame {
+function frameOf(exchange: Exchange, dir: 'in' | 'out', { message, batch }: Part): Frame {
   const { test, role } = exchange.record
   const ours = dir === 'out'
   const sentBy: Side = ours === (role === 'client') ? 'client' : 'server'

@@ -96,18 +96,18 @@ export class Judge {
 }
 
 /** The faults of a message in the revision where it has fewest of them. */
-export function faultsOf(frame: Frame): { revision: RevisionId; faults: Fault[] } {
+function faultsOf(frame: Frame): { revision: RevisionId; faults: Fault[] } {
   const all = frame.revisions.map((revision) => ({ revision, faults: inRevision(frame, revision) }))
   all.sort((a, b) => a.faults.length - b.faults.length)
-  return all[0] ?? { revision: MODERN, faults: [fault('message', 'is no object')] }
+  return all[0] ?? { revision: MODERN, faults: [faultOf('message', 'is no object')] }
 }
 
 function inRevision(frame: Frame, id: RevisionId): Fault[] {
   const schema = schemas.get(id) ?? closedSchema(id)
   schemas.set(id, schema)
   const { message, batch } = frame
-  if (!isObject(message)) return [fault('message', 'is no object')]
-  const faults = batch && id !== '2025-03-26' ? [fault('batch', `in ${id}`)] : []
+  if (!isObject(message)) return [faultOf('message', 'is no object')]
+  const faults = batch && id !== '2025-03-26' ? [faultOf('batch', `in ${id}`)] : []
   if ('method' in message) return [...faults, ...ofCall(frame, message, schema)]
   if ('error' in message) return [...faults, ...ofError(message, schema, id)]
   return [...faults, ...ofResult(frame, message, { schema, id })]
@@ -117,14 +117,14 @@ function ofCall({ sentBy }: Frame, message: JsonObject, schema: ClosedSchema): F
   const method = String(message['method'])
   const definition = schema.messages.get(method)
   const kind = 'id' in message ? 'Request' : 'Notification'
-  if (definition === undefined || !definition.endsWith(kind)) return [fault('method', method)]
+  if (definition === undefined || !definition.endsWith(kind)) return [faultOf('method', method)]
   const union = `${sentBy === 'client' ? 'Client' : 'Server'}${kind}`
   // The extension's messages are in no union, and 2026-07-28 has no requests of servers at all.
   const isExtension = method.startsWith('tasks/') || method === 'notifications/tasks'
   const mayBeSent = schema.includes(union, definition) || (isExtension && schema.has('TaskNotification'))
   const envelope = schema.check(`JSONRPC${kind}`, message)
   return [
-    ...(mayBeSent ? [] : [fault('sender', `${method} from a ${sentBy}`)]),
+    ...(mayBeSent ? [] : [faultOf('sender', `${method} from a ${sentBy}`)]),
     ...envelope,
     ...schema.check(definition, isWhole(schema, definition) ? message : bare(message)),
   ]
@@ -166,7 +166,7 @@ function ofResult(
 ): Fault[] {
   const { result, ...rest } = message
   const envelope = schema.check('JSONRPCRequest', { ...rest, method: 'x' })
-  if (frame.request === undefined) return [...envelope, fault('answer', 'to nothing that was asked')]
+  if (frame.request === undefined) return [...envelope, faultOf('answer', 'to nothing that was asked')]
   return [...envelope, ...schema.check(resultOf(frame.request, result, { schema, id }), result)]
 }
 
@@ -187,7 +187,7 @@ function resultOf(
   return schema.has(name) ? name : 'EmptyResult'
 }
 
-function fault(keyword: string, text: string): Fault {
+function faultOf(keyword: string, text: string): Fault {
   return { key: `${keyword} ${text}`, text: `${keyword}: ${text}` }
 }
 
