@@ -204,10 +204,11 @@ function faultsOf(errors: readonly ErrorObject[]): Fault[] {
     const { keyword, instancePath, params, data } = error
     const given = params as JsonObject
     const unknown = given['additionalProperty']
-    const name = typeof unknown === 'string' ? unknown : (given['missingProperty'] ?? lastName(instancePath))
+    const missing = given['missingProperty']
+    const name = [unknown, missing].find((one) => typeof one === 'string') ?? lastName(instancePath)
     const value =
       typeof unknown === 'string' ? (data as JsonObject)[unknown] : keyword === 'required' ? '' : data
-    const key = `${keyword} ${JSON.stringify(name)} ${JSON.stringify(value)}`
+    const key = `${keyword} ${name} ${JSON.stringify(value)}`
     const what = typeof unknown === 'string' ? `: ${unknown}` : ''
     seen.set(key, { key, text: `${instancePath || '/'} ${error.message ?? keyword}${what}` })
   }

@@ -52,7 +52,7 @@ check.each(CASES)(
         const result = frozen(value as JsonObject)
         const raised = raise(method, result, id)
         expect(lower(method, frozen(raised), id)).toEqual(result)
-        // What the newest revision no longer has is taken out at the newest client's edge.
+        // What only older revisions have is taken out at the newest client's edge.
         expect(validate(definition, lower(method, raised, '2026-07-28'))).toBe('')
       }),
       RUNS,
