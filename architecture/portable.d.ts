@@ -12,7 +12,22 @@ declare class URL {
   readonly origin: string
   readonly protocol: string
   readonly hostname: string
+  readonly pathname: string
+  readonly search: string
+  readonly searchParams: URLSearchParams
   static canParse(url: string, base?: string): boolean
+}
+declare class URLSearchParams {
+  constructor(init?: Readonly<Record<string, string>> | string)
+  get(name: string): string | null
+  set(name: string, value: string): void
+  toString(): string
+}
+/** What came back, once somebody else has fetched it. */
+declare class Response {
+  constructor(body?: string | null, init?: { status?: number; headers?: Readonly<Record<string, string>> })
+  readonly status: number
+  text(): Promise<string>
 }
 declare function atob(base64: string): string
 declare function btoa(latin1: string): string

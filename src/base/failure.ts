@@ -39,6 +39,7 @@ export const FAILURES = {
   ERA_REFUSED: { rpc: -32603, http: 502, exit: 69, retry: 'never' },
   NO_MUTUAL_VERSION: { rpc: -32603, http: 502, exit: 69, retry: 'never' },
   AUTH_REQUIRED: { rpc: -32603, http: 502, exit: 77, retry: 'never' },
+  AUTH_UNAVAILABLE: { rpc: -32603, http: 503, exit: 69, retry: 'after-backoff' },
   NOT_AN_MCP_ENDPOINT: { rpc: -32603, http: 502, exit: 69, retry: 'never' },
   LEGACY_HTTP_REFUSED: { rpc: -32603, http: 502, exit: 69, retry: 'never' },
   HTTP_STATUS: { rpc: -32603, http: 502, exit: 69, retry: 'after-backoff' },

@@ -7,6 +7,8 @@ import { addClients } from './commands/clients.ts'
 import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
 import { addKeys } from './commands/keys.ts'
+import { addLogin } from './commands/login.ts'
+import { addLogout } from './commands/logout.ts'
 import { addProbe } from './commands/probe.ts'
 import { addProtocol } from './commands/protocol.ts'
 import { addQuestions } from './commands/questions.ts'
@@ -37,6 +39,8 @@ for (const add of [
   addClients,
   addQuestions,
   addKeys,
+  addLogin,
+  addLogout,
   addSettings,
   addConfig,
 ])

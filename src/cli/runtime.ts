@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { JsonObject, Log, McpxError } from '../base/index.ts'
+import { McpxError } from '../base/index.ts'
+import type { JsonObject, Log } from '../base/index.ts'
 import { canonicalDefinition, createSettings, expandServer } from '../config/index.ts'
 import type { ConfigFile, ServerDefinition, Settings } from '../config/index.ts'
 import { createSealer, LOCAL_USER } from '../endpoint/index.ts'
@@ -19,6 +20,8 @@ import type { Target } from '../wire/index.ts'
 import { readConfig } from './config-source.ts'
 import { openEraFile } from './era-file.ts'
 import { keysPath } from './keys-file.ts'
+import { createOAuth } from './oauth.ts'
+import type { OAuth, OAuthServer } from './oauth.ts'
 import { stateDir } from './paths.ts'
 import { createPrincipals } from './principals.ts'
 import { stateKeys } from './state-key.ts'
@@ -29,6 +32,8 @@ export interface RuntimeOptions {
   /** Settings from the command line, by path. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly log: (settings: Settings) => Log
+  /** Whether people can log in to servers while it runs: it lives long enough for that. */
+  readonly logins?: boolean
 }
 
 export interface Runtime {
@@ -40,6 +45,7 @@ export interface Runtime {
   readonly sealer: Sealer
   /** Who a caller's credential stands for. */
   readonly principals: Principals
+  readonly oauth: OAuth
   /** Ends every server and everything else that was opened. */
   stop(reason: string): Promise<void>
 }
@@ -66,9 +72,14 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     limits: { maxMessage: settings.get('stdio.maxLine') },
     patience: { stdinEnd: settings.get('pool.stopGrace'), terminate: settings.get('pool.killGrace') },
   })
+  const oauth = createOAuth({
+    ...{ folder: stateDir(env), clock: systemClock, log, logins: options.logins ?? false },
+    fetch: (url, init) => dialer.fetch(url, init),
+    onDone: ({ name }) => gateway.loggedIn(name),
+  })
   const definitions = [...config.servers.values()].filter((definition) => !definition.disabled)
   const pool = new Pool(
-    definitions.map((definition) => specOf(definition, config, settings)),
+    definitions.map((definition) => specOf(definition, config, { settings, oauth })),
     {
       dialer,
       log,
@@ -82,8 +93,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   )
   logEvents(pool, log)
   const sealer = createSealer(stateKeys(stateDir(env), settings.get('state.key')))
-  const gateway = createGateway({
+  const gateway: Gateway = createGateway({
     pool,
+    logins: oauth.logins,
     servers: new Map(
       definitions.map((definition) => {
         const { name, prefix = name, tools: filter } = definition
@@ -105,7 +117,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     log,
   })
   return {
-    ...{ config, settings, gateway, pool, log },
+    ...{ config, settings, gateway, pool, log, oauth },
     sealer,
     principals: createPrincipals({
       path: keysPath(stateDir(env)),
@@ -114,6 +126,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     }),
     stop: async (reason) => {
       gateway.stop(reason)
+      oauth.stop()
       await pool.stop(reason)
       await dialer.close()
       await eras?.flush()
@@ -150,9 +163,29 @@ export function endpointOptions(
   }
 }
 
-function specOf(definition: ServerDefinition, config: ConfigFile, settings: Settings): ServerSpec {
+/** A server that may be entered by OAuth, as the configuration has it; undefined where its headers are all. */
+export function oauthServerOf(definition: ServerDefinition, config: ConfigFile): OAuthServer | undefined {
+  const { name, scope } = definition
+  const { target, auth } = targetOf(definition, config)
+  if (target instanceof McpxError || target.kind !== 'http' || auth === false) return undefined
+  const named = Object.keys(target.headers).some((header) => header.toLowerCase() === 'authorization')
+  const entered = named || new URL(target.url).username !== ''
+  return auth === undefined && entered ? undefined : { name, scope, auth, url: target.url }
+}
+
+interface SpecMeans {
+  readonly settings: Settings
+  readonly oauth: OAuth
+}
+
+function specOf(
+  definition: ServerDefinition,
+  config: ConfigFile,
+  { settings, oauth }: SpecMeans,
+): ServerSpec {
   const { name, scope, start } = definition
   const { target, transport } = targetOf(definition, config)
+  const entered = oauthServerOf(definition, config)
   return {
     ...{ name, scope, start, target, transport },
     digest: createHash('sha256').update(canonicalDefinition(definition)).digest('hex'),
@@ -160,6 +193,7 @@ function specOf(definition: ServerDefinition, config: ConfigFile, settings: Sett
     asks: definition.asks.map((tool) => subjectOf(METHOD.toolsCall, { name: tool })),
     roots: definition.roots !== undefined,
     min: definition.min ?? (start === 'eager' ? 1 : 0),
+    authorizerFor: entered && oauth.authorizerFor(entered),
     tuning: () => ({
       preference: definition.protocol ?? settings.get('upstream.protocol'),
       probeTimeout: definition.probeTimeout ?? settings.get('upstream.probeTimeout'),
@@ -191,7 +225,11 @@ function rootsOf(
 function targetOf(
   definition: ServerDefinition,
   config: ConfigFile,
-): { target: Target | McpxError; transport: ServerSpec['transport'] } {
+): {
+  target: Target | McpxError
+  transport: ServerSpec['transport']
+  auth?: ServerDefinition['auth']
+} {
   const expansion = expandServer(definition, {
     env: process.env,
     configDir: dirname(config.path),
@@ -207,7 +245,9 @@ function targetOf(
     }
   }
   const { ok } = expansion
-  return { target: ok, transport: ok.kind === 'stdio' ? 'stdio' : (ok.transportHint ?? 'streamable-http') }
+  if (ok.kind === 'stdio') return { target: ok, transport: 'stdio' }
+  const { auth, transportHint, ...target } = ok
+  return { target, auth, transport: transportHint ?? 'streamable-http' }
 }
 
 function readIfThere(path: string): string | undefined {

@@ -1,5 +1,7 @@
 // From a definition to values that are ready to use: `${…}` is replaced, and what is missing fails that server only.
 import { clip, McpxError } from '../base/index.ts'
+import { AUTH_TEXTS } from './auth.ts'
+import type { AuthDefinition } from './auth.ts'
 import { urlFault } from './servers.ts'
 import type { HttpDefinition, ServerDefinition, StdioDefinition, TransportHint } from './servers.ts'
 
@@ -33,6 +35,8 @@ export interface ReadyHttp {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly transportHint: TransportHint | undefined
+  /** How it is entered by OAuth, its key read; `false` where its headers are all. */
+  readonly auth: AuthDefinition | false | undefined
 }
 
 export type Expansion = { readonly ok: ReadyTarget } | { readonly error: McpxError }
@@ -48,7 +52,7 @@ export function expandServer(definition: ServerDefinition, context: ExpansionCon
   const ok =
     process.kind === 'stdio'
       ? stdio(process, { expand, context, faults })
-      : http(process, { expand, context, faults })
+      : http(process, definition.auth, { expand, context, faults })
   if (faults.length === 0) return { ok }
   const message = `Server ${JSON.stringify(name)} cannot start: ${[...new Set(faults)].join('; ')}`
   return { error: new McpxError('CONFIG_INVALID', message, { data: { server: name, problems: faults } }) }
@@ -72,7 +76,8 @@ function stdio(process: StdioDefinition, { expand, context, faults }: Work): Rea
   return { kind: 'stdio', command, args, env: { ...fileEnv, ...env }, cwd, transportHint: undefined }
 }
 
-function http(process: HttpDefinition, { expand, faults }: Work): ReadyHttp {
+function http(process: HttpDefinition, given: ServerDefinition['auth'], work: Work): ReadyHttp {
+  const { expand, faults } = work
   const before = faults.length
   const url = expand(process.url, 'url')
   const fault = faults.length > before ? undefined : urlFault(url)
@@ -82,7 +87,22 @@ function http(process: HttpDefinition, { expand, faults }: Work): ReadyHttp {
     // A token read from a file often ends in a line feed, which no header may hold (RFC 9110, section 5.5).
     if (/[\0\r\n]/.test(value)) faults.push(`headers.${name} holds a line break`)
   }
-  return { kind: 'http', url, headers, transportHint: process.transportHint }
+  const { transportHint } = process
+  const auth = given === undefined || given === false ? given : expandAuth(given, work)
+  return { kind: 'http', url, headers, transportHint, auth }
+}
+
+function expandAuth(auth: AuthDefinition, { expand, context, faults }: Work): AuthDefinition {
+  const texts = AUTH_TEXTS.map((name) => {
+    const text = auth[name]
+    return [name, text === undefined ? undefined : expand(text, `auth.${name}`)] as const
+  })
+  const expanded = Object.fromEntries(texts) as Pick<AuthDefinition, (typeof AUTH_TEXTS)[number]>
+  const { privateKeyFile, privateKey } = expanded
+  if (privateKeyFile === undefined) return { ...auth, ...expanded }
+  const read = context.readFile?.(resolvePath(privateKeyFile, context))
+  if (read === undefined) faults.push('its auth.privateKeyFile cannot be read')
+  return { ...auth, ...expanded, privateKey: privateKey ?? read }
 }
 
 function expandMap(

@@ -1,4 +1,5 @@
 // Configuration: the registry of settings and their layers, the configuration file, and what it says of servers.
+export type { AuthDefinition } from './auth.ts'
 export { formatApiKey, isKeyName, parseApiKey } from './api-key.ts'
 export type { ApiKey } from './api-key.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from './duration.ts'

@@ -29,7 +29,7 @@ export function configMarkdown(): string {
 const INTRODUCTION = `mcpx reads one file: ${CONFIG_FILE_NAMES.map(code).join(', ')}, whichever it finds first from the working folder upward, then in the user's folder; \`MCPX_CONFIG\` or \`--config\` names one. The file is JSON; comments and trailing commas are allowed. An unknown key is an error.`
 
 const EXPANSION =
-  'In `command`, `args`, `env`, `envFile`, `cwd`, `url` and `headers`: `${env:NAME}` and `${NAME}` are environment variables, `${NAME:-text}` has a default for one that is not set; `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}` and `${/}` are as in VS Code. A variable that is not set fails its server, not the others. `~` is not expanded.'
+  'In `command`, `args`, `env`, `envFile`, `cwd`, `url`, `headers` and the texts of `auth`: `${env:NAME}` and `${NAME}` are environment variables, `${NAME:-text}` has a default for one that is not set; `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}` and `${/}` are as in VS Code. A variable that is not set fails its server, not the others. `~` is not expanded.'
 
 function settingRows(): string[][] {
   return SETTING_PATHS.map((path) => {

@@ -1,6 +1,8 @@
 // What a configuration file says of one server: the hosts' own keys, so that an existing file works as it is, and mcpx's.
 import { canonicalJson, isObject, nearest } from '../base/index.ts'
 import type { JsonObject } from '../base/index.ts'
+import { auth, hostsOauth } from './auth.ts'
+import type { AuthDefinition } from './auth.ts'
 import type { Preference } from './preference.ts'
 import { SETTINGS } from './settings.ts'
 import { boolean, choice, integer, refusal, stringMap, strings, text } from './value-type.ts'
@@ -51,6 +53,8 @@ export interface ServerDefinition {
   readonly asks: readonly string[]
   /** Folders that the server may see, whoever calls: paths or `file:` URLs. */
   readonly roots: readonly string[] | undefined
+  /** How it is entered by OAuth; `false` where its headers are all. */
+  readonly auth: AuthDefinition | false | undefined
 }
 
 /** Patterns with `*`. No `include` means every tool; `exclude` wins. */
@@ -135,6 +139,8 @@ export const SERVER_KEYS = {
     'Tools that ask their caller something on the way. mcpx learns them too; a name here spares the first call.',
   ),
   roots: key(strings, 'Folders that a server shared by all may see, as its roots: paths or `file:` URLs.'),
+  auth: key(auth, 'How the server is entered by OAuth (docs/oauth.md); `false` never offers a login.'),
+  oauth: key(hostsOauth, 'The same as other hosts have it; `auth` wins over it.'),
   idleTimeout: key(SETTINGS['pool.idleTimeout'].type, 'Overrides `pool.idleTimeout` for this server.'),
 } as const satisfies Record<string, ServerKey<unknown>>
 
@@ -150,8 +156,6 @@ export const IGNORED_SERVER_KEYS: readonly string[] = [
   'version',
   'sandbox',
   'sandboxEnabled',
-  'oauth',
-  'auth',
   'headersHelper',
 ]
 
@@ -197,6 +201,7 @@ export function readServer(name: string, given: unknown, report: Report): Server
     idleTimeout: values.idleTimeout,
     asks: values.asks ?? [],
     roots: values.roots,
+    auth: values.auth ?? values.oauth,
   }
 }
 
@@ -263,7 +268,8 @@ function stdioProcess(given: JsonObject, values: Values, fail: Report): StdioDef
   const { type, command, args = [], env = {}, envFile, cwd } = values
   if (type !== undefined && type !== 'stdio' && type !== 'local')
     fail(['type'], `"${type}" needs a "url", not a "command"`)
-  if ('headers' in given) fail(['headers'], 'only a server with a "url" has headers')
+  for (const name of ['headers', 'auth', 'oauth'])
+    if (name in given) fail([name], `only a server with a "url" has ${name}`)
   return command === undefined ? undefined : { kind: 'stdio', command, args, env, envFile, cwd }
 }
 

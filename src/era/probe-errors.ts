@@ -55,12 +55,12 @@ export function refused(state: ProbeState): McpxError {
   )
 }
 
-export function authRequired(state: ProbeState, status: number, challenge: string | undefined): McpxError {
+export function authRequired(state: ProbeState, status: number): McpxError {
   return new McpxError(
     'AUTH_REQUIRED',
     `Server "${state.plan.server}" asks for credentials (HTTP ${status}). Set its "headers" in the configuration, for example ` +
       '"Authorization": "Bearer ${env:TOKEN}".',
-    { data: { status, challenge } },
+    { data: { status } },
   )
 }
 

@@ -198,7 +198,7 @@ function onFailed(state: ProbeState, event: ProbeEvent & { kind: 'failed' }): St
         unclear: true,
       })
     case 'auth':
-      return fail(state, errors.authRequired(state, reading.status, reading.challenge))
+      return fail(state, reading.refusal ?? errors.authRequired(state, reading.status))
     case 'later':
       return { state, effects: [startTimer(`retry-${question}`, Math.max(reading.ms ?? 0, RETRY_LATER))] }
     case 'broken':

@@ -1,4 +1,5 @@
 import { isObject } from '../base/index.ts'
+import type { McpxError } from '../base/index.ts'
 import type { Answer, Id, RpcError, SendFailure } from '../wire/index.ts'
 import { isModernError } from './read-discover.ts'
 
@@ -9,7 +10,7 @@ export type FailureReading =
   /** A refusal as legacy servers make it: no evidence of a modern server. */
   | { readonly kind: 'refused'; readonly why: string; readonly bare: boolean }
   | { readonly kind: 'not-mcp'; readonly why: string }
-  | { readonly kind: 'auth'; readonly status: number; readonly challenge: string | undefined }
+  | { readonly kind: 'auth'; readonly status: number; readonly refusal: McpxError | undefined }
   | { readonly kind: 'later'; readonly why: string; readonly ms: number | undefined }
   | {
       readonly kind: 'broken'
@@ -46,8 +47,8 @@ export function readFailure(failure: SendFailure, id: Id): FailureReading {
 }
 
 function readStatus(failure: SendFailure & { kind: 'status' }, id: Id): FailureReading {
-  const { status, headers, response } = failure
-  if (AUTH.has(status)) return { kind: 'auth', status, challenge: headers['www-authenticate'] }
+  const { status, headers, response, refusal } = failure
+  if (AUTH.has(status)) return { kind: 'auth', status, refusal }
   if (LATER.has(status))
     return { kind: 'later', why: `HTTP ${status}`, ms: retryAfter(headers['retry-after']) }
   const error = response !== undefined && 'error' in response ? response.error : undefined

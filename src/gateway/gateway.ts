@@ -5,6 +5,8 @@ import type { Pool } from '../pool/index.ts'
 import { METHOD } from '../spec/index.ts'
 import type { Sealer } from '../wire/index.ts'
 import { Inbox, Parking, Questions, States, Strays } from './questions/index.ts'
+import { LoginDesk } from './logins.ts'
+import type { LoginWatch } from './logins.ts'
 import { Member } from './member.ts'
 import type { MemberOptions } from './member.ts'
 import type { Naming } from './names.ts'
@@ -18,6 +20,8 @@ export interface GatewayOptions {
   readonly naming: Naming
   readonly patience: () => number
   readonly questions: QuestionOptions
+  /** The logins that are under way, where anybody can log in. */
+  readonly logins?: LoginWatch | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -47,6 +51,8 @@ export interface Gateway {
   readonly inbox: Inbox
   /** Calls that wait on a server for an answer of their caller. */
   readonly parked: () => number
+  /** Somebody has logged in to a server: what it offers can be had now. */
+  loggedIn(server: string): void
   /** Ends what waits for answers. */
   stop(reason: string): void
 }
@@ -68,8 +74,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     return member
   })
   if (naming === 'prefix') refuseClash(members)
+  const logins = new LoginDesk({ questions, watch: options.logins })
   const view = (some: readonly Member[]): View =>
-    new View({ members: some, naming, patience, tasks, clock, log })
+    new View({ members: some, naming, patience, tasks, logins, clock, log })
   const single = new Map(members.map((member) => [member.name, view([member])]))
   const byName = new Map(members.map((member) => [member.name, member]))
   pool.onEvent((event) => {
@@ -85,6 +92,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...{ merged: view(members), only: (server) => single.get(server), members, inbox },
     names: members.map(({ name }) => name),
     parked: () => parking.size,
+    loggedIn: (server) => byName.get(server)?.entered(),
     stop: (reason) => {
       parking.stop(reason)
       tasks.book.stop(reason)

@@ -130,6 +130,11 @@ export class Member {
     }
   }
 
+  /** Somebody has logged in, so that lists may be had which nobody has seen yet. */
+  entered(): void {
+    for (const kind of CHANGED_LISTS) this.#relist.changed(kind)
+  }
+
   stopped(): void {
     this.#forgetClosed()
     for (const subscriptions of this.#subscriptions.values()) subscriptions.lost()

@@ -14,6 +14,7 @@ import type { Listenable } from './listen.ts'
 import { Listening } from './listening.ts'
 import type { ListKind } from './lists.ts'
 import type { Errand } from './errand.ts'
+import type { LoginDesk } from './logins.ts'
 import type { Asking, Member } from './member.ts'
 import { NameRoutes } from './name-routes.ts'
 import type { Naming } from './names.ts'
@@ -30,6 +31,7 @@ export interface ViewOptions {
   /** How long a list waits for servers that are slow to start, in ms. */
   readonly patience: () => number
   readonly tasks: Tasks
+  readonly logins: LoginDesk
   readonly clock: Clock
   readonly log: Log
 }
@@ -131,7 +133,11 @@ export class View implements CallHandler {
     for (const member of this.members) member.hear({ ...remark, ask: once })
   }
 
-  async handle(call: Call): Promise<Answer> {
+  handle(call: Call): Promise<Answer> {
+    return this.#options.logins.run(call, () => this.#handle(call))
+  }
+
+  async #handle(call: Call): Promise<Answer> {
     const handler = HANDLERS[call.method as Method | ExtensionMethod]
     if (handler !== undefined) return handler(this, call)
     // One server may know methods that mcpx does not; several cannot be told apart.

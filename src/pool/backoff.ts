@@ -44,7 +44,15 @@ export class Circuit {
 
   /** A start is tried. After a failure it is the only one until it has ended. */
   trying(): void {
-    this.#halfOpen = this.#lastError !== undefined
+    this.#halfOpen = this.#failures > 0
+  }
+
+  /** The server wants credentials: it is well, and whoever has logged in must not wait for a next try. */
+  wantsLogin(error: McpxError): void {
+    this.#halfOpen = false
+    this.#failures = 0
+    this.#openUntil = 0
+    this.#lastError = error
   }
 
   /** The start was given up: it proved nothing. */

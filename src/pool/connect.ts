@@ -29,6 +29,7 @@ import type {
 } from '../wire/index.ts'
 import { Connection } from './connection.ts'
 import type { ConnectionOptions, Identity } from './connection.ts'
+import { isAuthStatus } from './send-failure.ts'
 
 /** One frame of a probe, for people: what went which way, and when, in ms since the start. */
 export interface ProbeFrame {
@@ -322,6 +323,7 @@ export function serverInfoOf(verdict: Verdict): Record<string, unknown> | undefi
 function describeFailure(failure: SendFailure): string {
   switch (failure.kind) {
     case 'status': {
+      if (isAuthStatus(failure.status)) return `HTTP ${failure.status}`
       const error =
         failure.response !== undefined && 'error' in failure.response ? failure.response.error : undefined
       return error === undefined

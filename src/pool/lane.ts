@@ -141,6 +141,8 @@ export class Lane {
       onFailed: (instance, error) => {
         this.#instances.delete(instance)
         if (error.code === 'CANCELLED') this.circuit.abandoned()
+        else if (error.code === 'AUTH_REQUIRED' || error.code === 'AUTH_UNAVAILABLE')
+          this.circuit.wantsLogin(error)
         else this.circuit.failed(error)
         onFailed(instance, error)
         this.#wake()

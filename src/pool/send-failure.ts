@@ -74,20 +74,16 @@ export function isSessionGone({ status, response }: StatusFailure, era: Era): bo
 }
 
 function statusFailure(failure: StatusFailure, server: string, method: string): McpxError {
-  const { status, response, body } = failure
+  const { status, response, body, refusal } = failure
+  if (refusal !== undefined) return refusal
+  // What is said of refused credentials may repeat them, so none of it is kept.
+  if (isAuthStatus(status)) {
+    const hint = 'Check the "headers" of its configuration.'
+    const text = `Server "${server}" refused the credentials for ${method} (HTTP ${status}). ${hint}`
+    return new McpxError('AUTH_REQUIRED', text, { data: { status, ran: 'no' } })
+  }
   const error = response !== undefined && 'error' in response ? response.error : undefined
   const data = { status, body: clip(body, 1000), error, ran: status === 404 ? 'no' : 'unknown' }
-  if (isAuthStatus(status)) {
-    const challenge = failure.headers['www-authenticate']
-    const hint = 'Check the "headers" of its configuration.'
-    return new McpxError(
-      'AUTH_REQUIRED',
-      `Server "${server}" refused the credentials for ${method} (HTTP ${status}). ${hint}`,
-      {
-        data: { ...data, challenge, ran: 'no' },
-      },
-    )
-  }
   const said = error === undefined ? clip(body.trim(), 200) : `${error.code}: ${clip(error.message, 200)}`
   return new McpxError(
     'HTTP_STATUS',

@@ -1,5 +1,5 @@
 import type { McpxError } from '../base/index.ts'
-import type { Target, TransportKind } from '../wire/index.ts'
+import type { Authorizer, Target, TransportKind } from '../wire/index.ts'
 
 /** Whose instance a server is: one for all callers, or one for each principal, session or call. */
 export type Scope = 'global' | 'principal' | 'session' | 'call'
@@ -28,6 +28,8 @@ export interface ServerSpec {
   readonly roots?: boolean
   /** Identity of the credential with which the server is entered for a principal; one for all where absent. */
   readonly credentialOf?: (principal: string) => string
+  /** Whoever holds the credentials with which an HTTP server is entered for a principal; absent where its headers are all. */
+  readonly authorizerFor?: ((principal: string) => Authorizer) | undefined
   /** What may change while mcpx runs; read anew for each start. */
   readonly tuning: () => ServerTuning
 }

@@ -5,7 +5,7 @@ import { describeClose, stderrOf } from '../era/index.ts'
 import type { EraRecord } from '../era/index.ts'
 import { ERRORS, eraOf } from '../spec/index.ts'
 import type { RevisionId } from '../spec/index.ts'
-import type { Answer } from '../wire/index.ts'
+import type { Answer, Authorizer, Target } from '../wire/index.ts'
 import { AskMemory } from './ask-memory.ts'
 import type { StrayInquiry, TaskAsker } from './asker.ts'
 import { connect, serverInfoOf } from './connect.ts'
@@ -276,7 +276,7 @@ export class Upstream {
     const identity = { ...this.#shared.identity, capabilities: need.declared.capabilities }
     const dialer = this.#shared.dialer.named(spec.name)
     const memory = { eras, now: clock.now(), eraMaxAge: this.#shared.eraMaxAge() }
-    const { target } = spec
+    const target = entered(spec.target, spec.authorizerFor?.(need.principal))
     const { callTimeout, callTimeoutMax } = spec.tuning()
     return connect({
       ...{ target, dialer, clock, log, identity, nextId, callTimeout, callTimeoutMax },
@@ -325,6 +325,11 @@ export class Upstream {
     })
     this.#shared.onEvent({ kind: 'era-stale', server: this.name, was: previous, now: revision })
   }
+}
+
+/** The target with whoever holds its credentials; a process has none. */
+function entered(target: Target, authorizer: Authorizer | undefined): Target {
+  return target.kind === 'http' && authorizer !== undefined ? { ...target, authorizer } : target
 }
 
 function textOf(value: unknown): string | undefined {

@@ -5,6 +5,7 @@ import type { Channel, ChannelListener, Dialer, Target, TransportKind } from '..
 import type { Agents } from './agents.ts'
 import { heldOpen } from './clock.ts'
 import type { Environment } from './environment.ts'
+import type { FetchInit } from './fetch.ts'
 import { createGuard } from './guard.ts'
 import { DEFAULT_LIMITS, DEFAULT_PATIENCE } from './options.ts'
 import type { Limits, Patience } from './options.ts'
@@ -22,6 +23,11 @@ export interface DialerOptions {
 }
 
 export interface OwningDialer extends Dialer {
+  /**
+   * Fetches a small document over the same connections: no redirect is followed, and the whole body has come when it resolves.
+   * Rejects where that takes long, or is large.
+   */
+  fetch(url: string, init: FetchInit): Promise<Response>
   /** A dialer for one server, with the same guardian and connections. */
   named(name: string): Dialer
   /** Closes the channels that are still open, then what they shared. */
@@ -73,6 +79,12 @@ export function createDialer(options: DialerOptions): OwningDialer {
     return http.openHttp(target, listener, { ...shared, agents })
   }
 
+  async function fetchDocument(url: string, init: FetchInit): Promise<Response> {
+    const http = await import('./http-transports.ts')
+    agents ??= http.createAgents(environment)
+    return http.fetchBounded(url, init, agents)
+  }
+
   function isStopping(): boolean {
     return closing !== undefined
   }
@@ -85,6 +97,7 @@ export function createDialer(options: DialerOptions): OwningDialer {
 
   return {
     dial: (target, transport, listener) => dial(options.name, target, { transport, listener }),
+    fetch: fetchDocument,
     named: (name) => ({ dial: (target, transport, listener) => dial(name, target, { transport, listener }) }),
     close: () => (closing ??= heldOpen(end)),
   }

@@ -1,6 +1,7 @@
 // One HTTP request and its response at dispatcher level: redirects followed, content decoded. undici's higher levels make a
 // stream and a promise for each response, which costs more than the rest of a relayed call.
 import type { Dispatcher } from 'undici'
+import type { McpxError } from '../base/index.ts'
 import { createDecoder } from './content-coding.ts'
 import type { Decoder } from './content-coding.ts'
 
@@ -24,11 +25,21 @@ export interface Reply {
   onError(message: string, sent: boolean): void
   /** The server said that the endpoint is elsewhere on its origin, for good. */
   onMoved?(path: string): void
+  /** The head that follows refuses the credentials; this is what whoever holds them says of it. */
+  onRefused?(error: McpxError): void
+}
+
+/** A request under way. */
+export interface Running {
+  /** Sends the request. The reply is never called from within. */
+  start(): void
+  /** Breaks it off without a word to the reply. */
+  abort(): void
 }
 
 const MAX_REDIRECTS = 5
 
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements Dispatcher.DispatchHandler, Running {
   readonly #request: ExchangeRequest
   #reply: Reply | undefined
   #controller: Dispatcher.DispatchController | undefined
@@ -45,7 +56,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#path = request.path
   }
 
-  /** Sends the request. The reply is never called from within. */
   start(): void {
     const { agent, origin, method, headers, body } = this.#request
     this.#starting = true

@@ -1,9 +1,9 @@
 // One POST and its answer: JSON or an event stream, which a legacy server may break off and go on with on another request.
 import { clip, isObject } from '../base/index.ts'
-import type { Clock, Timer } from '../base/index.ts'
+import type { Clock, McpxError, Timer } from '../base/index.ts'
 import { shapeOf } from '../wire/index.ts'
 import type { ChannelListener, Id, RpcMessage, RpcResponse, SendFailure } from '../wire/index.ts'
-import type { Exchange, Reply, ResponseHeaders } from './exchange.ts'
+import type { Reply, ResponseHeaders, Running } from './exchange.ts'
 import type { Outgoing } from './http-endpoint.ts'
 import type { Noise } from './noise.ts'
 import { Reconnect } from './reconnect.ts'
@@ -16,7 +16,7 @@ export interface CallHost {
   readonly clock: Clock
   readonly noise: Noise
   readonly maxMessage: number
-  exchange(outgoing: Outgoing, reply: Reply): Exchange
+  exchange(outgoing: Outgoing, reply: Reply): Running
   /** The headers of a GET that goes on with the stream of a POST. */
   streamHeaders(
     over: Readonly<Record<string, string>> | undefined,
@@ -47,7 +47,8 @@ export class HttpCall implements Reply {
   readonly id: Id | undefined
   readonly #host: CallHost
   readonly #over: Readonly<Record<string, string>> | undefined
-  #exchange: Exchange | undefined
+  #exchange: Running | undefined
+  #refusal: McpxError | undefined
   #status = 0
   #headers: ResponseHeaders = {}
   #chunks: Uint8Array[] = []
@@ -81,6 +82,10 @@ export class HttpCall implements Reply {
 
   onMoved(path: string): void {
     this.#host.moved(path)
+  }
+
+  onRefused(error: McpxError): void {
+    this.#refusal = error
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -184,6 +189,7 @@ export class HttpCall implements Reply {
       headers: flat(this.#headers),
       body: clip(text, BODY_CLIP),
       response: shape.kind === 'response' ? shape.message : undefined,
+      refusal: this.#refusal,
     })
   }
 

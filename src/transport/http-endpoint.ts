@@ -1,12 +1,13 @@
 // Where an HTTP server is, and what every request to it carries.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { McpxError } from '../base/index.ts'
-import type { HttpTarget } from '../wire/index.ts'
+import type { Authorizer, HttpTarget } from '../wire/index.ts'
 import { isLoopback } from './agents.ts'
 import type { Agents } from './agents.ts'
 import { ACCEPT_ENCODING } from './content-coding.ts'
+import { AuthorizedExchange } from './authorized.ts'
 import { Exchange } from './exchange.ts'
-import type { Reply } from './exchange.ts'
+import type { Reply, Running } from './exchange.ts'
 
 export interface Outgoing {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -19,7 +20,7 @@ export interface HttpEndpoint {
   /** The target's headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Sends a request there, or to the path that the server has moved to. */
-  exchange(outgoing: Outgoing, reply: Reply): Exchange
+  exchange(outgoing: Outgoing, reply: Reply): Running
   /** The same server at another path. */
   at(url: URL): HttpEndpoint
   moved(path: string): void
@@ -43,18 +44,33 @@ export function createEndpoint(target: HttpTarget, name: string, agents: Agents)
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new McpxError('CONFIG_INVALID', `Server "${name}": "url" is not an http or https URL. Correct it.`)
   }
-  return endpointAt(url, { ...ownHeaders(url), ...configured(target.headers, name) }, agents)
+  const headers = { ...ownHeaders(url), ...configured(target.headers, name) }
+  return endpointAt(url, headers, { agents, authorizer: target.authorizer })
 }
 
-function endpointAt(url: URL, headers: Readonly<Record<string, string>>, agents: Agents): HttpEndpoint {
+interface Means {
+  readonly agents: Agents
+  readonly authorizer: Authorizer | undefined
+}
+
+function endpointAt(url: URL, headers: Readonly<Record<string, string>>, means: Means): HttpEndpoint {
+  const { agents, authorizer } = means
   const agent = agents.agentFor(url)
   const { origin } = url
   let path = url.pathname + url.search
   return {
     url,
     headers,
-    exchange: (outgoing, reply) => new Exchange({ agent, origin, path, ...outgoing }, reply),
-    at: (other) => endpointAt(other, headers, agents),
+    exchange: (outgoing, reply) => {
+      if (authorizer === undefined) return new Exchange({ agent, origin, path, ...outgoing }, reply)
+      const open = (authorization: string | undefined, inner: Reply): Exchange => {
+        const carried =
+          authorization === undefined ? outgoing.headers : { ...outgoing.headers, authorization }
+        return new Exchange({ agent, origin, path, ...outgoing, headers: carried }, inner)
+      }
+      return new AuthorizedExchange({ authorizer, open }, reply)
+    },
+    at: (other) => endpointAt(other, headers, means),
     moved: (elsewhere) => {
       path = elsewhere
     },

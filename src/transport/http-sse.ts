@@ -13,7 +13,7 @@ import type {
   SendFailure,
 } from '../wire/index.ts'
 import { heldOpen } from './clock.ts'
-import type { Exchange, Reply, ResponseHeaders } from './exchange.ts'
+import type { Reply, ResponseHeaders, Running } from './exchange.ts'
 import { contentTypeOf, flat } from './http-call.ts'
 import { createEndpoint, withHeaders } from './http-endpoint.ts'
 import type { HttpEndpoint } from './http-endpoint.ts'
@@ -57,8 +57,9 @@ class SseChannel implements Channel, Reply {
   readonly #options: SseOptions
   readonly #noise: Noise
   readonly #reader: SseReader
-  readonly #posts = new Set<Exchange>()
-  #stream: Exchange | undefined
+  readonly #posts = new Set<Running>()
+  #stream: Running | undefined
+  #refusal: McpxError | undefined
   #timer: Timer | undefined
   /** Where messages are posted, once the server has said it. */
   #inbox: HttpEndpoint | undefined
@@ -113,13 +114,16 @@ class SseChannel implements Channel, Reply {
     return this.#closing
   }
 
+  onRefused(error: McpxError): void {
+    this.#refusal = error
+  }
+
   onHead(status: number, headers: ResponseHeaders): void {
     const contentType = contentTypeOf(headers)
     const data = { status, contentType }
-    if (status === 401 || status === 403 || status === 407) {
-      const challenge = headers['www-authenticate']
-      return this.#refuse('AUTH_REQUIRED', `refused the credentials (HTTP ${status})`, { ...data, challenge })
-    }
+    if (this.#refusal !== undefined) return this.#refuseWith(this.#refusal)
+    if (status === 401 || status === 403 || status === 407)
+      return this.#refuse('AUTH_REQUIRED', `refused the credentials (HTTP ${status})`, data)
     if (status < 200 || status > 299) return this.#refuse('HTTP_STATUS', `answered HTTP ${status}`, data)
     if (contentType.startsWith('text/event-stream')) return
     this.#refuse('NOT_AN_MCP_ENDPOINT', `answered with ${clip(contentType) || 'no content'}`, data)
@@ -172,10 +176,14 @@ class SseChannel implements Channel, Reply {
   }
 
   #refuse(code: FailureCode, what: string, data: Record<string, unknown> = {}): void {
+    const message = `Server "${this.#options.name}" ${what} when asked for an HTTP+SSE stream.`
+    this.#refuseWith(new McpxError(code, message, { data }))
+  }
+
+  #refuseWith(error: McpxError): void {
     if (this.#over) return
     this.#stop()
-    const message = `Server "${this.#options.name}" ${what} when asked for an HTTP+SSE stream.`
-    this.#options.onRefused(new McpxError(code, message, { data }))
+    this.#options.onRefused(error)
   }
 
   #fail(id: Id | undefined, failure: SendFailure): void {
@@ -205,9 +213,14 @@ class PostReply implements Reply {
   #size = 0
   #status = 0
   #headers: ResponseHeaders = {}
+  #refusal: McpxError | undefined
 
   constructor(done: (failure: SendFailure | undefined) => void) {
     this.#done = done
+  }
+
+  onRefused(error: McpxError): void {
+    this.#refusal = error
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -224,7 +237,8 @@ class PostReply implements Reply {
     const status = this.#status
     if (status >= 200 && status < 300) return this.#done(undefined)
     const body = Buffer.concat(this.#chunks).toString('utf8')
-    return this.#done({ kind: 'status', status, headers: flat(this.#headers), body, response: undefined })
+    const headers = flat(this.#headers)
+    return this.#done({ kind: 'status', status, headers, body, response: undefined, refusal: this.#refusal })
   }
 
   onError(message: string, sent: boolean): void {

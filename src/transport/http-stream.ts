@@ -1,6 +1,6 @@
 // The stream on which a legacy Streamable HTTP server sends what belongs to no request.
 import type { Clock, Log, Timer } from '../base/index.ts'
-import type { Exchange, Reply, ResponseHeaders } from './exchange.ts'
+import type { Reply, ResponseHeaders, Running } from './exchange.ts'
 import { contentTypeOf } from './http-call.ts'
 import type { Outgoing } from './http-endpoint.ts'
 import { Reconnect } from './reconnect.ts'
@@ -12,7 +12,7 @@ export interface StandaloneOptions {
   readonly clock: Clock
   readonly log: Log
   readonly maxMessage: number
-  exchange(outgoing: Outgoing, reply: Reply): Exchange
+  exchange(outgoing: Outgoing, reply: Reply): Running
   /** The headers of the GET. */
   headers(lastEventId: string | undefined): Record<string, string>
   onData(data: string): void
@@ -27,7 +27,7 @@ const LONG_MS = 30_000
 export class StandaloneStream implements Reply {
   readonly #options: StandaloneOptions
   readonly #reconnect = new Reconnect(MAX_RECONNECTS)
-  #exchange: Exchange | undefined
+  #exchange: Running | undefined
   #reader: SseReader | undefined
   #timer: Timer | undefined
   #lastEventId: string | undefined

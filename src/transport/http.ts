@@ -4,7 +4,7 @@ import { shapeOf } from '../wire/index.ts'
 import type { Channel, ChannelListener, HttpTarget, Id, RpcMessage } from '../wire/index.ts'
 import type { Agents } from './agents.ts'
 import { heldOpen, within } from './clock.ts'
-import type { Exchange, Reply } from './exchange.ts'
+import type { Reply, Running } from './exchange.ts'
 import { HttpCall } from './http-call.ts'
 import type { CallHost } from './http-call.ts'
 import { createEndpoint, withHeaders } from './http-endpoint.ts'
@@ -113,7 +113,7 @@ class HttpChannel implements Channel, CallHost {
     return this.#closing
   }
 
-  exchange(outgoing: Outgoing, reply: Reply): Exchange {
+  exchange(outgoing: Outgoing, reply: Reply): Running {
     return this.#endpoint.exchange(outgoing, reply)
   }
 

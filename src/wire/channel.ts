@@ -1,4 +1,6 @@
 // The contract between those who move messages (transport) and those who understand them (pool).
+import type { McpxError } from '../base/index.ts'
+import type { Authorizer } from './authorizer.ts'
 import type { Id, RpcMessage, RpcResponse } from './message.ts'
 
 export type TransportKind = 'stdio' | 'streamable-http' | 'http+sse'
@@ -18,6 +20,8 @@ export interface HttpTarget {
   readonly kind: 'http'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** Whoever holds credentials for it besides the headers. */
+  readonly authorizer?: Authorizer | undefined
 }
 
 /** Opens channels. Rejects with an McpxError when the process cannot be started or the stream cannot be opened. */
@@ -77,6 +81,8 @@ export type SendFailure =
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
       readonly response: RpcResponse | undefined
+      /** What whoever holds the credentials says of a 401 or 403. */
+      readonly refusal?: McpxError | undefined
     }
   /**
    * A 2xx whose body holds no JSON-RPC message for the request (HTML, text, empty, 202). On a pipe, with status 0, a line

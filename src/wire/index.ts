@@ -1,4 +1,5 @@
 // JSON-RPC messages, their framing, their headers, their spelling in each revision, and the contracts that carry them.
+export type { Authorizer, Refusal } from './authorizer.ts'
 export type { Ask, Call, Caller, CallHandler, Remark } from './call.ts'
 export { answerable, capabilityFor, carriedExtensions, EVERY_ANSWER, whyNot } from './client-capabilities.ts'
 export type {

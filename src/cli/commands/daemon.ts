@@ -28,7 +28,10 @@ export function addDaemon(program: Command): void {
         ...(options.port === undefined ? {} : { 'http.port': options.port }),
       }
       const { createLog } = await import('../logger.ts')
-      const runtime = createRuntime({ configPath: options.config, flags, log: createLog })
+      const runtime = createRuntime({
+        ...{ configPath: options.config, flags, log: createLog },
+        logins: true,
+      })
       try {
         await run(runtime, options.json === true)
       } finally {

@@ -49,7 +49,10 @@ async function throughDaemon(daemon: DaemonRecord, server: string | undefined): 
 
 async function standalone(options: ServeOptions): Promise<void> {
   const { createLog } = await import('../logger.ts')
-  const runtime = createRuntime({ configPath: options.config, flags: settingFlags(options), log: createLog })
+  const runtime = createRuntime({
+    ...{ configPath: options.config, flags: settingFlags(options), log: createLog },
+    logins: true,
+  })
   const { gateway } = runtime
   const view = options.server === undefined ? gateway.merged : gateway.only(options.server)
   if (view === undefined) throw unknownServer(options.server ?? '', gateway.names)

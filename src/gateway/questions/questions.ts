@@ -63,6 +63,20 @@ export class Questions {
       : this.#desk.withoutCaller(question, { server, call, cancellation })
   }
 
+  /**
+   * Asks the caller of a call something before the call is made, anew and without the answer. Undefined where it has been asked often
+   * enough, or has answers with it that would be lost.
+   */
+  askFirst(server: string, call: Call, [key, question]: readonly [string, Question]): Answer | undefined {
+    const { states } = this.#options
+    const bound = states.bindingOf(server, call)
+    const carried = call.params?.['requestState']
+    const state = typeof carried === 'string' ? states.open(carried, bound) : undefined
+    const round = (state?.round ?? 0) + 1
+    if ((state !== undefined && state.kind !== 'again') || round > this.#options.rounds()) return undefined
+    return inputRequired(new Map([[key, question]]), states.seal({ kind: 'again', round }, bound))
+  }
+
   async #byResult(server: AskingServer, { call, params: given }: Errand): Promise<Answer> {
     const { states, parking } = this.#options
     const { capabilities, revision } = call.caller

@@ -1,0 +1,13 @@
+// mcpx as the OAuth client of the servers that it fronts. Knows no file, no socket and no browser: they are handed in.
+export type { Fetch, FetchInit, OAuthIo } from './ask.ts'
+export { ServerAuthorizer } from './authorizer.ts'
+export type { AuthorizerOptions } from './authorizer.ts'
+export { readChallenge } from './challenge.ts'
+export { clientOf } from './client.ts'
+export type { AuthConfig } from './client.ts'
+export { revoke } from './grants.ts'
+export { Logins } from './logins.ts'
+export type { Arrival, Landing, LandingWish, Login, Target } from './logins.ts'
+export { resourceOf } from './places.ts'
+export { emptyRecord, formatRecord, grantIn, parseRecord } from './record.ts'
+export type { Changed, Grant, GrantRecord, GrantStore } from './record.ts'
