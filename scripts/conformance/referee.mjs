@@ -11,7 +11,11 @@ import { selectionOf } from './cells.mjs'
  * @typedef {{ scenario: string, id: string, status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO',
  *   errorMessage?: string, details?: Record<string, unknown> }} Check
  */
-/** @typedef {{ run(url: string, client: string, scenario?: string): Promise<Check[]> }} Referee */
+/**
+ * `run` judges a server. `exec` runs the suite with any arguments, in a folder of its own for results, and resolves with what it said.
+ * @typedef {{ run(url: string, client: string, scenario?: string): Promise<Check[]>,
+ *   exec(args: string[]): Promise<{ said: string, output: string }> }} Referee
+ */
 
 /** Pinned: which checks there are, and what they ask for, changes between versions. */
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
@@ -30,6 +34,11 @@ export async function findReferee(folder, say) {
   // A baseline that excuses nothing makes a warning count as a failure.
   await writeFile(baseline, 'server: []\nclient: []\n')
   return {
+    async exec(args) {
+      const output = await mkdtemp(join(folder, 'run-'))
+      const results = args[0] === 'client' ? ['-o', output] : []
+      return { said: await finished(node, [located.suite, ...args, ...results]), output }
+    },
     async run(url, client, scenario) {
       const output = await mkdtemp(join(folder, 'run-'))
       const selection = selectionOf(client)
@@ -39,7 +48,8 @@ export async function findReferee(folder, say) {
         said = await finished(node, [located.suite, ...args])
       }
       const checks = await readChecks(output)
-      if (checks.length === 0 && scenario === undefined) throw new Error(`The suite left no result: ${said}`)
+      if (checks.length === 0 && scenario === undefined)
+        throw new Error(`The suite left no result: ${said.slice(-2000)}`)
       if (!('requirements' in selection)) return checks
       const required = await requiredBy(located.suite, selection.requirements)
       return checks.filter((check) => required.has(check.scenario))
@@ -101,8 +111,9 @@ async function locate(packages) {
 function finished(node, args) {
   return new Promise((resolve, reject) => {
     execFile(node, args, { timeout: PATIENCE, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
-      const said = `${stdout}${stderr}`.slice(-2000)
-      if (error?.killed) reject(new Error(`The suite has not ended in ${PATIENCE / 1000} s: ${said}`))
+      const said = `${stdout}${stderr}`
+      if (error?.killed)
+        reject(new Error(`The suite has not ended in ${PATIENCE / 1000} s: ${said.slice(-2000)}`))
       // A number is the suite's own exit code; a word says why it did not start.
       else if (typeof error?.code === 'string') reject(error)
       else resolve(said)

@@ -1,13 +1,15 @@
 // The official conformance suite against mcpx: clients of each revision in front of upstreams of each era and transport.
 // A check counts if it passes as it does for the fixture without mcpx between.
-//   npm run conformance [-- --cell 2026-07-28/modern/http] [--scenario NAME] [--json]
-// A cell may be named by its first parts only: `2026-07-28` is four cells, `2026-07-28/modern` two.
+//   npm run conformance [-- --cell 2026-07-28/modern/http] [--leg server|client] [--scenario NAME] [--json]
+// A cell may be named by its first parts only: `2026-07-28` is four cells, `2026-07-28/modern` two. Cells are of the server leg; in
+// the client leg mcpx is the client of the suite's own servers.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endAll } from '../../bench/children.mjs'
 import { CELLS, CLIENTS, fixtureOf, nameOf } from './cells.mjs'
+import { printClientLeg, runClientLeg } from './client-leg.mjs'
 import { groupBy } from './group-by.mjs'
 import { judge } from './judge.mjs'
 import { findReferee } from './referee.mjs'
@@ -20,6 +22,7 @@ import { startFixture, startMcpx } from './targets.mjs'
 const { values: options } = parseArgs({
   options: {
     cell: { type: 'string', default: '' },
+    leg: { type: 'string' },
     scenario: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
@@ -33,10 +36,12 @@ const say = (line) => console.error(line)
 
 try {
   const referee = await findReferee(folder, say)
-  const controls = await runControls()
+  const clientLeg =
+    options.cell === '' && options.leg !== 'server' ? await runClientLeg(referee, options, say) : []
+  const controls = options.leg === 'client' ? new Map() : await runControls()
   /** @type {import('./judge.mjs').Verdict[]} */
   const verdicts = []
-  for (const [upstream, ofUpstream] of groupBy(cells, upstreamOf)) {
+  for (const [upstream, ofUpstream] of groupBy(options.leg === 'client' ? [] : cells, upstreamOf)) {
     const target = await startMcpx(
       ofUpstream[0] ?? raise(upstream),
       join(folder, upstream.replaceAll('/', '-')),
@@ -47,9 +52,17 @@ try {
       verdicts.push(judge(cell, checks, controls.get(cell.client) ?? []))
     }
   }
-  if (options.json) console.log(JSON.stringify({ cells: verdicts.map(figures) }, undefined, 2))
-  else printReport(verdicts)
-  if (verdicts.some(({ failures, stale }) => failures.length + stale.length > 0)) process.exitCode = 1
+  if (options.json) {
+    const legs = clientLeg.map(({ revision, passed, failures, excepted }) => ({
+      ...{ revision, passed, failed: failures.length, excepted: excepted.length },
+    }))
+    console.log(JSON.stringify({ cells: verdicts.map(figures), clientLeg: legs }, undefined, 2))
+  } else {
+    if (verdicts.length > 0) printReport(verdicts)
+    printClientLeg(clientLeg)
+  }
+  if ([...verdicts, ...clientLeg].some(({ failures, stale }) => failures.length + stale.length > 0))
+    process.exitCode = 1
 
   /** What the fixture itself gets: without a single failure, or there is nothing to compare with. */
   async function runControls() {
