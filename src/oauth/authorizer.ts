@@ -38,7 +38,8 @@ export class ServerAuthorizer implements Authorizer {
   readonly #io: OAuthIo
   readonly #logins: Logins | undefined
   #renewing: Promise<Renewal> | undefined
-  #failed: { readonly at: number; readonly error: McpxError } | undefined
+  /** How the last renewal ended that no refusal asked for, where it failed. */
+  #early: { readonly at: number; readonly error: McpxError } | undefined
   #noLogin: { readonly at: number; readonly error: McpxError } | undefined
 
   constructor({ target, io, logins }: AuthorizerOptions) {
@@ -52,7 +53,10 @@ export class ServerAuthorizer implements Authorizer {
     if (grant === undefined) return undefined
     if (!this.#runsOut(grant) || !this.#isRenewable(grant)) return bearer(grant)
     // Where that fails, the old one may still do: the server has the last word.
-    return this.#renew(grant.accessToken, NO_CHALLENGE).then(() => bearerOf(this.#target.store.read()))
+    return this.#renew(grant.accessToken, NO_CHALLENGE).then((renewal) => {
+      this.#early = renewal.kind === 'failed' ? { at: this.#io.clock.now(), error: renewal.error } : undefined
+      return bearerOf(this.#target.store.read())
+    })
   }
 
   async refused({
@@ -83,8 +87,9 @@ export class ServerAuthorizer implements Authorizer {
     if (current !== undefined && current !== sent) return 'again'
     const own = config.grant === 'client_credentials'
     if (attempt === 1 && (own || (grant !== undefined && this.#isRenewable(grant)))) {
-      const failed = this.#failed
-      if (failed !== undefined && this.#io.clock.now() - failed.at < JUST_NOW) return failed.error
+      // It was tried before this request was sent.
+      if (this.#early !== undefined && this.#io.clock.now() - this.#early.at < JUST_NOW)
+        return this.#early.error
       const renewal = await this.#renew(grant?.accessToken, challenge)
       if (renewal.kind === 'renewed') return 'again'
       if (renewal.kind === 'failed') return renewal.error
@@ -168,21 +173,18 @@ export class ServerAuthorizer implements Authorizer {
   async #renewed(token: string | undefined, challenge: Challenge): Promise<Renewal> {
     const { store, config } = this.#target
     try {
-      const renewal = await store.update((record) => {
+      return await store.update((record) => {
         const grant = grantIn(record)
         if (grant !== undefined && grant.accessToken !== token) return unchanged({ kind: 'renewed' })
         return config.grant === 'client_credentials'
           ? this.#grantedToSelf(record, challenge)
           : this.#refreshed(record, grant)
       })
-      this.#failed = undefined
-      return renewal
     } catch (error) {
       const failure =
         error instanceof McpxError
           ? error
           : this.#error('AUTH_UNAVAILABLE', error instanceof Error ? error.message : String(error))
-      this.#failed = { at: this.#io.clock.now(), error: failure }
       return { kind: 'failed', error: failure }
     }
   }
@@ -190,8 +192,8 @@ export class ServerAuthorizer implements Authorizer {
   async #refreshed(record: GrantRecord, grant: Grant | undefined): Promise<Changed<Renewal>> {
     const { config, url: server } = this.#target
     if (grant?.refreshToken === undefined) return unchanged({ kind: 'spent' })
-    const { clientId, resource, requested, upgrades, refreshToken } = grant
-    const client = clientOf(clientId, config, record.registrations[grant.as.issuer])
+    const { resource, requested, upgrades, refreshToken } = grant
+    const client = clientOf(grant, config)
     if (client === undefined) return unchanged({ kind: 'spent' })
     const as = { ...grant.as }
     try {

@@ -2,7 +2,7 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration
 import { ClientSecretPost, None, PrivateKeyJwt } from 'oauth4webapi'
 import type { AuthorizationServer, ClientAuth, CryptoKey } from 'oauth4webapi'
-import type { GrantRecord, Registration } from './record.ts'
+import type { Grant, GrantRecord, Registration } from './record.ts'
 
 /** What the configuration says of one server, ready to use. */
 export interface AuthConfig {
@@ -25,6 +25,8 @@ export interface KnownClient {
   readonly key: AuthConfig['key']
   /** How it was registered to prove itself. */
   readonly authMethod: string | undefined
+  /** What was registered, where mcpx did it. */
+  readonly registration?: Registration
 }
 
 export type ClientChoice =
@@ -65,18 +67,18 @@ export function chooseClient({ config, as, record, redirectUri, now }: ClientFac
 
 /** The client to which something was granted, or undefined where it is not known any more. */
 export function clientOf(
-  clientId: string,
+  { clientId, registration }: Pick<Grant, 'clientId' | 'registration'>,
   config: AuthConfig,
-  registration: Registration | undefined,
 ): KnownClient | undefined {
   if (clientId === config.clientId) return { ...config, clientId, authMethod: undefined }
   if (config.clientId !== undefined) return undefined
   if (clientId === config.clientMetadataUrl) return documented(config, clientId)
-  return registration?.clientId === clientId ? registeredClient(registration) : undefined
+  return registration === undefined ? undefined : registeredClient(registration)
 }
 
-export function registeredClient({ clientId, clientSecret, authMethod }: Registration): KnownClient {
-  return { clientId, clientSecret, authMethod, key: undefined }
+export function registeredClient(registration: Registration): KnownClient {
+  const { clientId, clientSecret, authMethod } = registration
+  return { clientId, clientSecret, authMethod, key: undefined, registration }
 }
 
 /** How a registration asks to prove itself: as a public client where that is possible, since mcpx runs on people's machines. */

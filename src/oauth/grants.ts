@@ -173,6 +173,7 @@ function grantOf(tokens: TokenEndpointResponse, asking: Asking, before: string |
   const refreshToken = tokens.refresh_token ?? before
   return {
     ...{ as: kept(as), clientId: client.clientId, resource, requested, upgrades },
+    ...(client.registration !== undefined && { registration: client.registration }),
     accessToken: tokens.access_token,
     ...(refreshToken !== undefined && { refreshToken }),
     ...(tokens.expires_in !== undefined && { expiresAt: now + tokens.expires_in * 1000 }),

@@ -23,6 +23,8 @@ export interface Registration {
 export interface Grant {
   readonly as: Issuer
   readonly clientId: string
+  /** The client, where mcpx registered it: another process may register another one meanwhile. */
+  readonly registration?: Registration
   readonly resource: string
   readonly accessToken: string
   readonly refreshToken?: string

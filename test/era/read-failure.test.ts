@@ -44,7 +44,7 @@ test.each([401, 403, 407])('%i is no evidence, whatever the body', (code) => {
   const headers = { 'www-authenticate': 'Bearer' }
   for (const answer of [modern, error(-32601), supports('2026-07-28')]) {
     expect(readFailure(status(code, { headers, answer }), 1)).toEqual({
-      ...{ kind: 'auth', status: code, challenge: 'Bearer' },
+      ...{ kind: 'auth', status: code, refusal: undefined },
     })
   }
   expect(readFailure(status(code), 1)).toMatchObject({ kind: 'auth', challenge: undefined })

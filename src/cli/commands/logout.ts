@@ -26,7 +26,7 @@ export function addLogout(program: Command): void {
 async function revoked({ server, target, oauth }: OAuthWork): Promise<void> {
   const record = target.store.reread()
   for (const grant of Object.values(record?.grants ?? {})) {
-    const client = clientOf(grant.clientId, target.config, record?.registrations[grant.as.issuer])
+    const client = clientOf(grant, target.config)
     if (client === undefined) continue
     try {
       await revoke(grant, client, { server: server.url, io: oauth.io })
