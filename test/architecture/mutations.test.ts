@@ -131,7 +131,6 @@ const GLOBALS = [
   'fetch',
   'console',
   'AbortController',
-  'URLSearchParams',
   'performance',
   'crypto',
   'window',

@@ -293,10 +293,9 @@ test('-32022 in a 400 reaches the retry, without an id too', () => {
 test.each([401, 403, 407])('%i asks for credentials and concludes nothing', (code) => {
   const headers = { 'www-authenticate': 'Bearer realm="x"' }
   const probe = http().failed('discover', status(code, { headers, answer: DISCOVER.retry }))
-  expect(probe.error).toMatchObject({
-    code: 'AUTH_REQUIRED',
-    data: { status: code, challenge: 'Bearer realm="x"' },
-  })
+  // What a server says of credentials may repeat them.
+  expect(probe.error).toMatchObject({ code: 'AUTH_REQUIRED' })
+  expect(probe.error?.data).toEqual({ status: code })
 })
 
 test.each([

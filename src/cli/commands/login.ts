@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { McpxError } from '../../base/index.ts'
 import { readChallenge } from '../../oauth/index.ts'
 import type { Login } from '../../oauth/index.ts'
+import { METHOD } from '../../spec/index.ts'
 import { openBrowser } from '../browser.ts'
 import { print } from '../output.ts'
 import { withOAuth } from './oauth-target.ts'
@@ -91,7 +92,7 @@ async function refusalOf(
   url: string,
   dialer: OAuthWork['dialer'],
 ): Promise<{ challenge: string | undefined }> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: METHOD.ping })
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const response = await dialer.fetch(url, { method: 'POST', headers, body }).catch(() => undefined)
   return { challenge: response?.headers.get('www-authenticate') ?? undefined }
