@@ -1,7 +1,9 @@
 // From a refusal to an answered call: who is told what, and what the authorization server sees.
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDaemon } from '../peers/processes.ts'
+import type { Daemon } from '../peers/processes.ts'
 import { callEcho, addressIn, enter, startProtected, visit } from './setup.ts'
+import type { Protected } from './setup.ts'
 
 test('a call that needs a login is refused with its address, and passes once somebody has been there', async () => {
   await using server = await startProtected()
@@ -63,34 +65,6 @@ test('a login that is declined ends, and the next call offers another one', asyn
   await enter(daemon.v1, 'guarded')
 })
 
-const refusals = [
-  {
-    what: 'metadata of another resource',
-    habits: { resource: 'https://evil.example/mcp' },
-    says: 'another resource',
-  },
-  { what: 'no PKCE', habits: { metadata: { code_challenge_methods_supported: null } }, says: 'PKCE' },
-  {
-    what: 'metadata of another issuer',
-    habits: { metadata: { issuer: 'https://evil.example' } },
-    says: 'is that of',
-  },
-  { what: 'plain http elsewhere', habits: { issuer: 'http://auth.example' }, says: 'not one that mcpx asks' },
-  {
-    what: 'no registration',
-    habits: { register: false },
-    says: 'refused to register mcpx (invalid_client_metadata)',
-  },
-] as const
-
-test.each(refusals)('$what: no login is offered, and nobody is sent anywhere', async ({ habits, says }) => {
-  await using server = await startProtected({ ...habits })
-  await using daemon = await startDaemon({ mcpServers: { guarded: { url: server.mcp } } })
-  const { body } = await callEcho(daemon.v1, 'guarded')
-  expect(body).toMatchObject({ code: 'AUTH_REQUIRED', detail: expect.stringContaining(says) })
-  expect((await server.seen()).authorizations).toEqual([])
-})
-
 test('a server that is called with its own Authorization is not logged in to', async () => {
   await using server = await startProtected()
   const headers = { Authorization: 'Bearer fixed' }
@@ -116,3 +90,44 @@ test('more is asked for once a call needs it, beside what was asked for before, 
   const third = await callEcho(daemon.v1, 'guarded')
   expect(third.body).toMatchObject({ code: 'AUTH_REQUIRED', detail: expect.stringContaining('not granted') })
 })
+
+const refusals = [
+  {
+    what: 'metadata of another resource',
+    habits: { resource: 'https://evil.example/mcp' },
+    says: 'another resource',
+  },
+  { what: 'no PKCE', habits: { metadata: { code_challenge_methods_supported: null } }, says: 'PKCE' },
+  {
+    what: 'metadata of another issuer',
+    habits: { metadata: { issuer: 'https://evil.example' } },
+    says: 'is that of',
+  },
+  { what: 'plain http elsewhere', habits: { issuer: 'http://auth.example' }, says: 'not one that mcpx asks' },
+  {
+    what: 'no registration',
+    habits: { register: false },
+    says: 'refused to register mcpx (invalid_client_metadata)',
+  },
+] as const
+
+let refusing: Protected[]
+let careful: Daemon
+beforeAll(async () => {
+  refusing = await Promise.all(refusals.map(({ habits }) => startProtected({ ...habits })))
+  const entries = refusing.map(({ mcp }, index) => [`server-${index}`, { url: mcp }])
+  careful = await startDaemon({ mcpServers: Object.fromEntries(entries) })
+})
+afterAll(async () => {
+  await careful.stop()
+  for (const server of refusing) await server[Symbol.asyncDispose]()
+})
+
+test.each(refusals.map((refusal, index) => ({ ...refusal, index })))(
+  '$what: no login is offered, and nobody is sent anywhere',
+  async ({ index, says }) => {
+    const { body } = await callEcho(careful.v1, `server-${index}`)
+    expect(body).toMatchObject({ code: 'AUTH_REQUIRED', detail: expect.stringContaining(says) })
+    expect((await refusing[index]?.seen())?.authorizations).toEqual([])
+  },
+)
