@@ -47,7 +47,7 @@ test.each([401, 403, 407])('%i is no evidence, whatever the body', (code) => {
       ...{ kind: 'auth', status: code, refusal: undefined },
     })
   }
-  expect(readFailure(status(code), 1)).toMatchObject({ kind: 'auth', challenge: undefined })
+  expect(readFailure(status(code), 1)).toMatchObject({ kind: 'auth', refusal: undefined })
 })
 
 test.each([408, 425, 429])('%i is a delay, whatever the body', (code) => {
