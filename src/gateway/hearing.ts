@@ -19,6 +19,8 @@ export interface HearingOptions {
 interface Stream {
   readonly cancellation: Cancellation
   state: 'open' | 'ended'
+  /** Goes on until this one hears, so that nothing falls between the two. */
+  before: Stream | undefined
   /** What the server acknowledged; rejects where it refuses. */
   readonly acknowledged: Promise<JsonObject>
 }
@@ -73,27 +75,16 @@ export class Hearing {
     if (uris.size === 0 && this.#lists.length === 0) {
       this.#stream = undefined
       this.#timer?.cancel()
-      before?.cancellation.cancel('nothing is listened for')
+      giveUp(before, 'nothing is listened for')
       return uris
     }
-    const stream = this.#open()
-    let agreed: ReadonlySet<string>
-    try {
-      agreed = agreedIn(await stream.acknowledged)
-    } catch (error) {
-      // What was heard so far goes on being heard.
-      if (this.#stream === stream && before?.state === 'open') this.#stream = before
-      throw error
-    }
-    // The old stream ends when the new one hears, so that nothing falls between the two.
-    before?.cancellation.cancel('another stream takes its place')
-    return agreed
+    return agreedIn(await this.#open().acknowledged)
   }
 
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
-    this.#stream?.cancellation.cancel('it is not needed any more')
+    giveUp(this.#stream, 'it is not needed any more')
   }
 
   #open(): Stream {
@@ -108,7 +99,7 @@ export class Hearing {
       acknowledge = resolve
       refuse = reject
     })
-    const stream: Stream = { cancellation, acknowledged, state: 'open' }
+    const stream: Stream = { cancellation, acknowledged, state: 'open', before: this.#stream }
     this.#stream = stream
     const ended = this.#connection.request({
       ...{ method: METHOD.listen, params: { notifications: this.#filter() }, cancellation },
@@ -116,23 +107,25 @@ export class Hearing {
       onNotification: (method, params) => {
         if (method !== METHOD.acknowledged) return this.#take(method, params)
         this.#heard = isObject(params['notifications']) ? params['notifications'] : {}
+        giveUp(stream.before, 'another stream takes its place')
+        stream.before = undefined
         acknowledge(this.#heard)
       },
     })
     ended.then(
       (answer) => {
-        stream.state = 'ended'
+        const wasLast = this.#ended(stream)
         const text = 'error' in answer ? answer.error.message : 'the stream ended before it was acknowledged'
         refuse(
           new McpxError('UPSTREAM_PROTOCOL', `Server "${this.#options.server}" tells of no changes: ${text}`),
         )
         // A server that has no such stream says so by an error; any other end may be mended.
-        if (!('error' in answer)) this.#again(stream, began)
+        if (wasLast && !('error' in answer)) this.#again(began)
       },
       (error: unknown) => {
-        stream.state = 'ended'
+        const wasLast = this.#ended(stream)
         refuse(error)
-        this.#again(stream, began)
+        if (wasLast) this.#again(began)
       },
     )
     return stream
@@ -149,11 +142,20 @@ export class Hearing {
     if (kind !== undefined) this.#options.onChanged(kind)
   }
 
-  #again(stream: Stream, began: number): void {
+  /** Whether it was the latest one; what was heard before it goes on being heard. */
+  #ended(stream: Stream): boolean {
+    stream.state = 'ended'
+    if (this.#stream !== stream) return false
+    let { before } = stream
+    while (before !== undefined && before.state === 'ended') before = before.before
+    this.#stream = before
+    if (before === undefined) this.#heard = {}
+    return true
+  }
+
+  #again(began: number): void {
     const { clock, log, server } = this.#options
-    if (this.#stopped || this.#stream !== stream || !this.#connection.isOpen) return
-    this.#stream = undefined
-    this.#heard = {}
+    if (this.#stopped || !this.#connection.isOpen) return
     if (clock.now() - began >= LIVED) this.#tries = 0
     const pause = BACKOFF[this.#tries++]
     if (pause === undefined) {
@@ -167,6 +169,11 @@ export class Hearing {
       )
     })
   }
+}
+
+/** Gives up a stream and those that it was to take the place of. */
+function giveUp(last: Stream | undefined, reason: string): void {
+  for (let stream = last; stream !== undefined; stream = stream.before) stream.cancellation.cancel(reason)
 }
 
 /** The resources that a server has agreed to tell of. */

@@ -9,7 +9,9 @@ import { setup, who } from '../pool/setup.ts'
 
 const ID = 'io.modelcontextprotocol/subscriptionId'
 
-async function open(admits: (asked: unknown) => boolean = () => true) {
+type Answer = 'agrees' | 'refuses' | 'ends'
+
+async function open(answerTo: (asked: unknown) => Answer = () => 'agrees') {
   const ids: number[] = []
   const listen: Habit = (message, line) =>
     answering({
@@ -22,7 +24,9 @@ async function open(admits: (asked: unknown) => boolean = () => true) {
         ),
       'subscriptions/listen': (own, id) => {
         const notifications = 'params' in message ? message.params?.['notifications'] : undefined
-        if (!admits(notifications)) return own.say(refusal(id))
+        const how = answerTo(notifications)
+        if (how === 'refuses') return own.say(refusal(id))
+        if (how === 'ends') return own.say(reply(id, { resultType: 'complete' }))
         ids.push(Number(id))
         const params = { _meta: { [ID]: id }, notifications }
         own.say({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
@@ -84,7 +88,9 @@ test('what is wanted during a pause is heard on one stream, not on that of the p
 })
 
 test('a stream that is refused leaves the one before it in its place', async () => {
-  const { hearing, ids, alive } = await open((asked) => !JSON.stringify(asked).includes('no'))
+  const { hearing, ids, alive } = await open((asked) =>
+    JSON.stringify(asked).includes('no') ? 'refuses' : 'agrees',
+  )
   await expect(hearing.want(new Set(['no']))).rejects.toMatchObject({ code: 'UPSTREAM_PROTOCOL' })
   await hearing.want(new Set(['a']))
   await settled()
@@ -96,4 +102,17 @@ test('a stream that the server gives up by a notification alone is opened again'
   await tearDown(ids[0])
   await clock.turn(500)
   expect(ids).toHaveLength(2)
+})
+
+test('a stream that ends before it hears leaves the one before it in its place until it is opened again', async () => {
+  const answers: Answer[] = ['agrees', 'agrees', 'ends', 'agrees']
+  const { hearing, clock, ids, alive } = await open(() => answers.shift() ?? 'refuses')
+  await hearing.want(new Set(['a']))
+  const [, second] = ids
+  await expect(hearing.want(new Set())).rejects.toThrow('tells of no changes')
+  expect(alive([])).toEqual([second])
+  expect(hearing.hears('tools')).toBe(true)
+  await clock.turn(500)
+  expect(alive([])).toEqual([ids.at(-1)])
+  expect(ids).toHaveLength(3)
 })
