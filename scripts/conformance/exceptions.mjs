@@ -4,7 +4,7 @@
  * @typedef {{ check: string, cells: string[], reason: string }} Exception
  */
 
-const MODERN_TO_LEGACY = ['2026-07-28/legacy', 'required-2026-07-28/legacy']
+const MODERN_TO_LEGACY = ['2026-07-28/legacy', 'required-2026-07-28/legacy', 'stdio-2026-07-28/legacy']
 const NO_KEYS =
   '2026-07-28, basic/patterns/mrtr, of inputRequests: "Keys are server-assigned string identifiers". 2025-11-25, ' +
   'client/elicitation, gives elicitation/create a message and a requestedSchema and no key, and the check wants the key user_name.'

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import spawn from 'cross-spawn'
-import { selectionOf } from './cells.mjs'
+import { concerns, selectionOf } from './cells.mjs'
 
 /**
  * One verdict of the suite. FAILURE and WARNING are failures here, and INFO is an observation.
@@ -18,7 +18,7 @@ import { selectionOf } from './cells.mjs'
  */
 
 /** Pinned: which checks there are, and what they ask for, changes between versions. */
-const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
+export const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
 const NODE = 'node@22'
 const LOCATE = fileURLToPath(new URL('locate.mjs', import.meta.url))
 /** Only a hang reaches it. In milliseconds. */
@@ -50,7 +50,7 @@ export async function findReferee(folder, say) {
       const checks = await readChecks(output)
       if (checks.length === 0 && scenario === undefined)
         throw new Error(`The suite left no result: ${said.slice(-2000)}`)
-      if (!('requirements' in selection)) return checks
+      if (!('requirements' in selection)) return checks.filter((check) => concerns(client, check))
       const required = await requiredBy(located.suite, selection.requirements)
       return checks.filter((check) => required.has(check.scenario))
     },

@@ -2,17 +2,18 @@
 // A check counts if it passes as it does for the fixture without mcpx between.
 //   npm run conformance [-- --cell 2026-07-28/modern/http] [--leg server|client] [--scenario NAME] [--json]
 // A cell may be named by its first parts only: `2026-07-28` is four cells, `2026-07-28/modern` two. Cells are of the server leg; in
-// the client leg mcpx is the client of the suite's own servers.
+// the client leg mcpx is the client of the suite's own servers. A whole run writes docs/conformance.md and docs/conformance.json.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endAll } from '../../bench/children.mjs'
-import { CELLS, CLIENTS, fixtureOf, nameOf } from './cells.mjs'
+import { CELLS, CLIENTS, fixtureOf, isPipe, nameOf } from './cells.mjs'
 import { printClientLeg, runClientLeg } from './client-leg.mjs'
 import { groupBy } from './group-by.mjs'
 import { judge } from './judge.mjs'
 import { findReferee } from './referee.mjs'
+import { writeReport } from './markdown.mjs'
 import { printReport } from './report.mjs'
 import { startFixture, startMcpx } from './targets.mjs'
 
@@ -48,15 +49,29 @@ try {
     )
     for (const cell of ofUpstream) {
       say(`${nameOf(cell)} ...`)
-      const checks = await referee.run(target, cell.client, options.scenario)
-      verdicts.push(judge(cell, checks, controls.get(cell.client) ?? []))
+      const play = async () => {
+        const front = isPipe(cell.client) ? await target.pipe() : undefined
+        const checks = await referee.run(front?.url ?? target.url, cell.client, options.scenario)
+        front?.stop()
+        return judge(cell, checks, controls.get(cell.client) ?? [])
+      }
+      let verdict = await play()
+      if (verdict.failures.length > 0) {
+        // Some checks wait for a fixed time, which a busy machine may exceed. What is wrong fails again.
+        say(`${nameOf(cell)} again: ${verdict.failures.map(({ id }) => id).join(' ')}`)
+        verdict = await play()
+      }
+      verdicts.push(verdict)
     }
   }
+  const legs = clientLeg.map(({ revision, passed, failures, excepted }) => ({
+    ...{ revision, passed, failed: failures.length, excepted: excepted.length },
+  }))
+  const report = { cells: verdicts.map(figures), clientLeg: legs }
+  const isWhole = options.cell === '' && options.leg === undefined && options.scenario === undefined
+  if (isWhole) await writeReport(verdicts, clientLeg, report)
   if (options.json) {
-    const legs = clientLeg.map(({ revision, passed, failures, excepted }) => ({
-      ...{ revision, passed, failed: failures.length, excepted: excepted.length },
-    }))
-    console.log(JSON.stringify({ cells: verdicts.map(figures), clientLeg: legs }, undefined, 2))
+    console.log(JSON.stringify(report, undefined, 2))
   } else {
     if (verdicts.length > 0) printReport(verdicts)
     printClientLeg(clientLeg)

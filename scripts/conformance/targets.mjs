@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { start } from '../../bench/children.mjs'
 import { fixtureOf } from './cells.mjs'
+import { startPipeFront } from './pipe-front.mjs'
 
 /** The programs, by name, with what makes them serve one era or, where they can, both. */
 const FIXTURES = new Map([
@@ -30,7 +31,7 @@ export async function startFixture(client, era) {
 }
 
 /**
- * Resolves with the URL of mcpx's endpoint.
+ * Resolves with the URL of mcpx's endpoint, and with what starts one in front of its pipe.
  * @param {import('./cells.mjs').Cell} cell
  * @param {string} folder
  */
@@ -44,8 +45,10 @@ export async function startMcpx({ client, era, transport }, folder) {
   // The suite calls tools by the fixture's own names, and asks for roots, which no server that is shared by all gets to know.
   const everything = { ...server, scope: 'principal' }
   await writeFile(config, JSON.stringify({ mcpServers: { everything }, naming: 'none' }))
-  const { line } = await start([MCPX, 'daemon', '--config', config, '--port', '0', '--json'], {
-    MCPX_STATE_DIR: join(folder, 'state'),
-  })
-  return /** @type {string} */ (JSON.parse(line).mcp)
+  const env = { MCPX_STATE_DIR: join(folder, 'state') }
+  const { line } = await start([MCPX, 'daemon', '--config', config, '--port', '0', '--json'], env)
+  return {
+    url: /** @type {string} */ (JSON.parse(line).mcp),
+    pipe: () => startPipeFront([MCPX, 'serve', '--config', config], env),
+  }
 }
