@@ -1,4 +1,5 @@
 // Where metadata may be, in the order in which it is looked for, and which URLs are asked at all.
+import { isLoopback } from '../base/index.ts'
 
 /** A server's identifier: its URL without fragment, and without the slash of an empty path. */
 export function resourceOf(url: string): string {
@@ -49,13 +50,9 @@ export function sameIssuer(claimed: string, asked: string): boolean {
  */
 export function mayAsk(url: string, server: string): boolean {
   if (!URL.canParse(url)) return false
-  const { protocol } = new URL(url)
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(url) && isLoopback(server))
-}
-
-function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url)
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  const { protocol, hostname } = new URL(url)
+  const isLocal = isLoopback(hostname) && isLoopback(new URL(server).hostname)
+  return protocol === 'https:' || (protocol === 'http:' && isLocal)
 }
 
 function isRoot(url: string): boolean {

@@ -1,6 +1,7 @@
 // The HTTP connections of the process: one keep-alive pool an origin, shared by all channels.
 import { Agent, EnvHttpProxyAgent } from 'undici'
 import type { Dispatcher } from 'undici'
+import { isLoopback } from '../base/index.ts'
 import type { Environment } from './environment.ts'
 
 export interface Agents {
@@ -27,10 +28,6 @@ export function createAgents(environment: Environment): Agents {
       await Promise.all([direct.destroy(), proxied?.destroy()])
     },
   }
-}
-
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
 function variable(environment: Environment, name: string): string | undefined {

@@ -1,8 +1,7 @@
 // Where an HTTP server is, and what every request to it carries.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { McpxError } from '../base/index.ts'
+import { isLoopback, McpxError } from '../base/index.ts'
 import type { Authorizer, HttpTarget } from '../wire/index.ts'
-import { isLoopback } from './agents.ts'
 import type { Agents } from './agents.ts'
 import { ACCEPT_ENCODING } from './content-coding.ts'
 import { AuthorizedExchange } from './authorized.ts'

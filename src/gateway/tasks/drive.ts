@@ -6,7 +6,7 @@ import { readQuestions } from '../../wire/index.ts'
 import type { Answer, Call } from '../../wire/index.ts'
 import type { Questions } from '../questions/index.ts'
 import type { Entry } from './book.ts'
-import { related } from './shape.ts'
+import { pauseOf, related } from './shape.ts'
 import type { TaskState } from './shape.ts'
 
 export interface DriveOptions {
@@ -22,10 +22,6 @@ export interface Drive {
   /** Whether the task is of no use to anybody once this call is given up. */
   readonly owned: boolean
 }
-
-/** How often a task is looked at whose server does not say, in ms, and the least that it can say. */
-const POLL = 1_000
-const MIN_POLL = 20
 
 /**
  * Looks at a task until it is over, as often as its server wants it, and resolves with what the call came to. Rejects with
@@ -54,9 +50,7 @@ export async function drive(
       const code = call.cancellation.reason === undefined ? 'UPSTREAM_TIMEOUT' : 'CANCELLED'
       throw new McpxError(code, `The task of server "${entry.member.name}" was not waited for: ${stopped}`)
     }
-    const { pollIntervalMs: poll = POLL } = state
-    const pause = Math.max(MIN_POLL, typeof poll === 'number' ? poll : POLL)
-    await rest(Math.min(pause, Math.max(1, latest - clock.now())), entry, { call, options })
+    await rest(Math.min(pauseOf(state), Math.max(1, latest - clock.now())), entry, { call, options })
   }
 }
 

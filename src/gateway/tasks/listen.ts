@@ -4,12 +4,8 @@ import { METHOD } from '../../spec/index.ts'
 import type { Caller } from '../../wire/index.ts'
 import type { Entry } from './book.ts'
 import type { TaskServer } from './party.ts'
-import { isTerminal, lowerTask } from './shape.ts'
+import { isTerminal, lowerTask, pauseOf } from './shape.ts'
 import type { Tasks } from './tasks.ts'
-
-/** How often a task is looked at whose server does not say, in ms, and the least that it can say. */
-const POLL = 1_000
-const MIN_POLL = 20
 
 /** Tells of each new state of a task, in the extension's shape, until it is over or the returned function is called. */
 export function follow(
@@ -30,8 +26,7 @@ export function follow(
       // A server that cannot be reached now may be later; who listens learns of it then.
     }
     if (over || isTerminal(entry.state)) return
-    const { pollIntervalMs: poll } = entry.state
-    timer = to.clock.after(Math.max(MIN_POLL, typeof poll === 'number' ? poll : POLL), () => void look())
+    timer = to.clock.after(pauseOf(entry.state), () => void look())
   }
   void look()
   return () => {

@@ -24,6 +24,15 @@ export function takingTasks(answers: JsonObject | undefined): JsonObject {
   return { ...answers, extensions: all }
 }
 
+/** How often a task is looked at whose server does not say, in ms, and the least that it can say. */
+const POLL = 1_000
+const MIN_POLL = 20
+
+/** How long a task is left alone between two looks, in ms. */
+export function pauseOf({ pollIntervalMs: poll }: TaskState): number {
+  return Math.max(MIN_POLL, typeof poll === 'number' ? poll : POLL)
+}
+
 const TERMINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 
 export function isTerminal({ status }: TaskState): boolean {
