@@ -9,6 +9,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default'],
+    // What a passed test printed says nothing.
+    silent: 'passed-only',
     // Holds what mcpx sends in any test against the official schemas; see docs/testing.md.
     globalSetup: ['test/sweep/sweep.ts'],
     setupFiles: ['test/sweep/each-file.ts'],
