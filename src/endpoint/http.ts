@@ -60,7 +60,7 @@ export class HttpEndpoint {
 
   /** Cancels what is in flight and ends the streams, for the end of the process. */
   stop(reason: string): void {
-    for (const call of this.#open) call.cancellation.cancel(reason)
+    for (const call of this.#open) call.tearDown(reason)
     this.#legacy.stop(reason)
     this.#keepAlive.stop()
   }

@@ -26,6 +26,8 @@ export class InboundCall implements Call {
   readonly #logs: LogsWanted
   #gate: ProgressGate | undefined
   #over = false
+  #subscribed = false
+  #tornDown = false
   /** Cancelled once the call has its answer, for what its handler still asks. */
   readonly #answered: Cancellation | undefined
 
@@ -75,8 +77,22 @@ export class InboundCall implements Call {
     this.#pause?.()
   }
 
+  /** False once the caller gave the call up. */
+  get wantsAnswer(): boolean {
+    return this.#tornDown || this.cancellation.reason === undefined
+  }
+
+  /** mcpx gives the call up by itself. A subscription is told so, as a server must tell it; its result follows. */
+  tearDown(reason: string): void {
+    this.#tornDown = this.wantsAnswer
+    if (this.#subscribed) this.#tell(METHOD.cancelled, this.marked({ requestId: this.#id, reason }))
+    this.cancellation.cancel(reason)
+  }
+
   notify(method: string, params: JsonObject): void {
     if (this.#over || (method === METHOD.message && !logReaches(params['level'], this.logLevel))) return
+    // Nothing that carries a subscription's id may come before its acknowledgement.
+    if (method === METHOD.acknowledged) this.#subscribed = true
     if (method !== METHOD.progress) return this.#tell(method, this.marked(params))
     const token = this.#token
     if (token === undefined) return

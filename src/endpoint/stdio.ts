@@ -174,7 +174,7 @@ class Pipe {
     if (outcome !== undefined) outcome.refused = status >= 400
     if (call === undefined) return response
     this.#inFlight.delete(message.id)
-    return call.cancellation.reason === undefined ? response : undefined
+    return call.wantsAnswer ? response : undefined
   }
 
   async #initialize(message: RpcRequest, outcome: Outcome | undefined): Promise<RpcResponse> {
@@ -198,8 +198,7 @@ class Pipe {
 
   async #drain(): Promise<void> {
     // Who listens would never be answered.
-    for (const call of this.#inFlight.values())
-      if (call.method === METHOD.listen) call.cancellation.cancel(CLOSED)
+    for (const call of this.#inFlight.values()) if (call.method === METHOD.listen) call.tearDown(CLOSED)
     if (this.#working.size === 0) return
     const { clock, limits } = this.#options
     let stop: (() => void) | undefined

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { Agent, request } from 'undici'
 import type { Command, JsonObject } from '../peers/peer.ts'
 import { startChild } from '../peers/processes.ts'
+import type { Child } from '../peers/processes.ts'
 import { openingOf, paramsFor } from '../peers/raw.ts'
 import type { Revision } from '../peers/raw.ts'
 
@@ -90,8 +91,12 @@ export async function openCaller(
 }
 
 export function overPipe(command: Command): Connect {
+  return (revision, onMessage) => overChild(startChild(command))(revision, onMessage)
+}
+
+/** Over a process that a test holds in hand. */
+export function overChild(child: Child): Connect {
   return (_, onMessage) => {
-    const child = startChild(command)
     createInterface({ input: child.stdout }).on('line', (line) => onMessage(JSON.parse(line) as JsonObject))
     return {
       post: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),

@@ -1,8 +1,8 @@
 // A listen stream that a proxy cuts again and again: it is opened anew, and what changed meanwhile is told once.
 import { expect, test } from 'vitest'
-import { openCaller, overHttp, overPipe } from '../bridge/caller.ts'
+import { openCaller, overChild, overHttp, overPipe } from '../bridge/caller.ts'
 import type { JsonObject } from '../peers/peer.ts'
-import { startDaemon } from '../peers/processes.ts'
+import { startChild, startDaemon } from '../peers/processes.ts'
 import { openHost, tool, toolsOf } from './host.ts'
 
 const CALLERS = (['2025-11-25', '2026-07-28'] as const).flatMap((revision) =>
@@ -68,5 +68,36 @@ test.each(CALLERS)(
           .map((filter) => JSON.stringify(filter)),
       ),
     ).toEqual(new Set([JSON.stringify(wanted)]))
+  },
+)
+
+test.each(['http', 'stdio', 'stdio, by a signal'] as const)(
+  'a subscription that mcpx ends itself is told so, and then has its result: over %s',
+  async (by) => {
+    const capabilities = { tools: { listChanged: true } }
+    await using host = await openHost({ era: 'modern', capabilities, answer: toolsOf(() => [tool('one')]) })
+    await using daemon = await startDaemon({ mcpServers: { one: { url: host.url } } })
+    const child = startChild(daemon.serve('--standalone'))
+    await using caller = await openCaller(
+      '2026-07-28',
+      by === 'http' ? overHttp(daemon.url) : overChild(child),
+    )
+    caller.send('listen', 'subscriptions/listen', { notifications: { toolsListChanged: true } })
+    await caller.next(({ method }) => method === 'notifications/subscriptions/acknowledged', 0)
+    const from = caller.heard.length
+    if (by === 'http') await daemon.stop()
+    else await child.stop(by === 'stdio' ? undefined : 'SIGTERM')
+    const _meta = { 'io.modelcontextprotocol/subscriptionId': 'listen' }
+    const last = await caller.answer('listen')
+    expect(caller.heard.slice(from)).toEqual([
+      {
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: 'listen', reason: expect.any(String), _meta },
+      },
+      last,
+    ])
+    expect(last['result']).toMatchObject({ resultType: 'complete', _meta })
+    await child.stop()
   },
 )

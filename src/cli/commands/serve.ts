@@ -57,8 +57,11 @@ async function standalone(options: ServeOptions): Promise<void> {
   const view = options.server === undefined ? gateway.merged : gateway.only(options.server)
   if (view === undefined) throw unknownServer(options.server ?? '', gateway.names)
   const interrupted = new Promise<string>(onStopSignal)
-  await Promise.race([serveStdio(endpointOptions(runtime, view), process.stdin, process.stdout), interrupted])
+  const served = serveStdio(endpointOptions(runtime, view), process.stdin, process.stdout)
+  await Promise.race([served, interrupted])
+  // What is in flight still has its time, and who listens is told that this is the end.
   process.stdin.destroy()
+  await served
   await runtime.stop('the client is gone')
 }
 
