@@ -190,3 +190,34 @@ async function listening(caller: Caller, { revision }: Way): Promise<void> {
   caller.send('listen', 'subscriptions/listen', { notifications: { toolsListChanged: true } })
   await caller.next(({ method }) => method === 'notifications/subscriptions/acknowledged', from)
 }
+
+test.each(ERAS.flatMap((era) => WAYS.map((way) => ({ era, ...way }))))(
+  'case C32: a $era server that cries wolf is looked at seldom, and a $revision client over $by hears of true changes only',
+  async ({ era, ...way }) => {
+    const CHANGED = 'notifications/tools/list_changed'
+    let tools = [tool('old')]
+    const capabilities = { tools: { listChanged: true } }
+    await using host = await openHost({ era, capabilities, answer: toolsOf(() => tools) })
+    await using daemon = await startDaemon({ mcpServers: { one: { url: host.url } } })
+    await using caller = await openOn(daemon, way)
+    if (way.revision === '2025-11-25') await caller.listen()
+    else {
+      caller.send('listen', 'subscriptions/listen', { notifications: { toolsListChanged: true } })
+      await caller.next(({ method }) => method === 'notifications/subscriptions/acknowledged', 0)
+    }
+    const stream = await host.stream(1)
+    await caller.ask('first', 'tools/list')
+    // What the server brought when it started has been told by now, or is told before what follows.
+    const from = caller.heard.length
+    const looks = host.times('tools/list')
+    for (let time = 0; time < 100; time++) stream.tell(CHANGED)
+    await host.reached('tools/list', looks + 1)
+    tools = [tool('new')]
+    stream.tell(CHANGED)
+    await caller.next(({ method }) => method === CHANGED, from)
+    expect(host.times('tools/list') - looks).toBeLessThanOrEqual(3)
+    const { result } = await caller.ask('second', 'tools/list')
+    expect((result as { tools: JsonObject[] }).tools.map(({ name }) => name)).toEqual(['new'])
+    expect(caller.heard.slice(from).filter(({ method }) => method === CHANGED)).toHaveLength(1)
+  },
+)
