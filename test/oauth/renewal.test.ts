@@ -18,13 +18,12 @@ beforeAll(async () => {
   server = await startProtected()
   other = await startProtected()
   workspace = await openWorkspace({ mcpServers: { guarded: { url: server.mcp }, other: { url: other.mcp } } })
-  daemons = await Promise.all([1, 2].map(() => workspace.start('daemon', '--port', '0', '--json')))
-  const lines = await Promise.all(daemons.map((daemon) => daemon.printed(/\n/)))
-  const [one = '', two = ''] = lines.map((line) => (JSON.parse(line) as { v1: string }).v1)
-  first = one
-  second = two
+  daemons = []
+  first = await startOne()
   await enter(first, 'guarded')
   await enter(first, 'other')
+  // It finds what was granted, and begins no login of its own, whose port would be another one.
+  second = await startOne()
 })
 afterAll(async () => {
   for (const daemon of daemons) await daemon[Symbol.asyncDispose]()
@@ -32,6 +31,12 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
   await other[Symbol.asyncDispose]()
 })
+
+async function startOne(): Promise<string> {
+  const daemon = await workspace.start('daemon', '--port', '0', '--json')
+  daemons.push(daemon)
+  return (JSON.parse(await daemon.printed(/\n/)) as { v1: string }).v1
+}
 
 /** The refresh token that is kept for the server. */
 function kept(): unknown {

@@ -21,7 +21,7 @@ export interface Seen {
   readonly authorizations: readonly Record<string, string>[]
   readonly revoked: readonly string[]
   readonly calls: readonly { readonly tool: string; readonly authorization: string }[]
-  /** Tokens, codes and verifiers. */
+  /** Tokens, codes, verifiers and assertions. */
   readonly secrets: readonly string[]
 }
 

@@ -10,11 +10,22 @@ import { createReader } from './frames.ts'
 import type { Frame, Recorded } from './frames.ts'
 import { Judge } from './judge.ts'
 import type { Offence } from './judge.ts'
+import { listenForSecrets } from './secrets.ts'
 
 const RECORDER = pathToFileURL(join(import.meta.dirname, 'recorder.mjs')).href
 
-/** Runs around all test files; its answer ends the run. A folder in `MCPX_SWEEP_DIR` is used and kept. */
+/** Runs around all test files; its answer ends the run. */
 export async function setup(): Promise<() => Promise<void>> {
+  const ends = [await listenForSecrets(), await recordFrames()]
+  return async () => {
+    const ended = await Promise.allSettled(ends.map((end) => end()))
+    const faults = ended.flatMap((one) => (one.status === 'rejected' ? [(one.reason as Error).message] : []))
+    if (faults.length > 0) throw new Error(faults.join('\n\n'))
+  }
+}
+
+/** A folder in `MCPX_SWEEP_DIR` is used and kept. */
+async function recordFrames(): Promise<() => Promise<void>> {
   if (WITHOUT_SCHEMAS !== undefined) {
     console.log(`schema sweep: skipped, ${WITHOUT_SCHEMAS}`)
     return async () => {}
