@@ -23,8 +23,8 @@ export interface LoginDeskOptions {
 interface Needed {
   readonly server: string
   readonly principal: string
-  readonly url: string
-  readonly id: string
+  /** Begins the login, or gives the one that is under way. Rejects with the McpxError that says why there can be none. */
+  readonly begin: () => Promise<{ readonly url: string; readonly id: string }>
 }
 
 interface Refused {
@@ -55,8 +55,9 @@ export class LoginDesk {
     return 'answer' in second ? second.answer : this.#told(second, call)
   }
 
-  #told({ error, needed }: Refused, call: Call): Answer {
-    const { url, id, server } = needed
+  async #told({ error, needed }: Refused, call: Call): Promise<Answer> {
+    const { server } = needed
+    const { url, id } = await needed.begin()
     const { revision, capabilities } = call.caller
     const { elicitation } = answerable(capabilities, revision)
     const mayAsk = methodIn(newest(), call.method)?.mayAsk === true
@@ -95,9 +96,7 @@ async function attempt(run: () => Promise<Answer>): Promise<{ readonly answer: A
 
 function neededBy({ code, data: { login } }: McpxError): Needed | undefined {
   if (code !== 'AUTH_REQUIRED' || !isObject(login)) return undefined
-  const { server, principal, url, id } = login
-  const whole = [server, principal, url, id].every((text) => typeof text === 'string')
-  return whole ? (login as unknown as Needed) : undefined
+  return typeof login['begin'] === 'function' ? (login as unknown as Needed) : undefined
 }
 
 /** What the caller said when it was asked to open the address: `accept`, `decline`, `cancel`, or nothing. */

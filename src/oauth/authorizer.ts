@@ -9,7 +9,7 @@ import type { Challenge } from './challenge.ts'
 import { chooseClient, clientOf } from './client.ts'
 import { discover } from './discovery.ts'
 import { grantForClient, refreshed } from './grants.ts'
-import type { Logins, Target } from './logins.ts'
+import type { Login, Logins, Target, Wish } from './logins.ts'
 import { grantIn, withGrant } from './record.ts'
 import type { Changed, Grant, GrantRecord } from './record.ts'
 import { selectScopes, stepUp } from './scopes.ts'
@@ -20,6 +20,8 @@ export interface AuthorizerOptions {
   /** Undefined in a process that does not live long enough for a person to log in. */
   readonly logins: Logins | undefined
 }
+
+type Offer = Pick<Login, 'url' | 'id'>
 
 /** What came of a renewal: another token, no use for this one any more, or neither. */
 type Renewal =
@@ -127,31 +129,39 @@ export class ServerAuthorizer implements Authorizer {
     )
   }
 
-  async #login(challenge: Challenge, upgrade: boolean): Promise<McpxError> {
-    const { name, principal, config } = this.#target
+  /** The error of a request that needs a person; `data.login.begin` begins the login, once there is somebody to be told where. */
+  #login(challenge: Challenge, upgrade: boolean): McpxError {
+    const { name, principal } = this.#target
     const wants = upgrade
       ? `wants more permission (${clip((challenge.scopes ?? []).join(' '), 200)})`
       : 'needs a login'
     const remedy = `run mcpx login ${name}`
-    if (this.#logins === undefined)
+    const logins = this.#logins
+    if (logins === undefined)
       return this.#error('AUTH_REQUIRED', `${wants}: ${remedy}, and make the call again`)
+    const begin = (): Promise<Offer> => this.#offer(logins, { challenge, upgrade }, wants)
+    const text = `${wants}: log in, or ${remedy}, and make the call again`
+    return this.#error('AUTH_REQUIRED', text, { login: { server: name, principal, begin } })
+  }
+
+  /** Rejects with the McpxError that says why nobody can log in. */
+  async #offer(logins: Logins, wish: Wish, wants: string): Promise<Offer> {
     const now = this.#io.clock.now()
-    if (this.#noLogin !== undefined && now - this.#noLogin.at < NOT_AGAIN) return this.#noLogin.error
+    if (this.#noLogin !== undefined && now - this.#noLogin.at < NOT_AGAIN) throw this.#noLogin.error
     try {
-      const { url, id } = await this.#logins.begin(this.#target, { challenge, upgrade })
-      const text = `${wants}: log in, or ${remedy}, and make the call again`
-      return this.#error('AUTH_REQUIRED', text, { login: { server: name, principal, url, id } })
+      const { url, id } = await logins.begin(this.#target, wish)
+      return { url, id }
     } catch (error) {
       if (!(error instanceof McpxError)) throw error
       if (error.code !== 'AUTH_REQUIRED')
-        return this.#error(error.code, `${wants}, which cannot be had just now: ${error.message}`)
+        throw this.#error(error.code, `${wants}, which cannot be had just now: ${error.message}`)
       const hint =
-        config.clientId === undefined
+        this.#target.config.clientId === undefined
           ? ' If it takes a fixed token, set its "headers" in the configuration'
           : ''
       const text = `asks for credentials (HTTP 401), and no login can be offered: ${error.message}.${hint}`
       this.#noLogin = { at: now, error: this.#error('AUTH_REQUIRED', text) }
-      return this.#noLogin.error
+      throw this.#noLogin.error
     }
   }
 

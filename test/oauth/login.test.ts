@@ -35,6 +35,19 @@ test('a call that needs a login is refused with its address, and passes once som
   ])
 })
 
+test('a daemon that starts begins no login: nobody could be told of it', async () => {
+  await using server = await startProtected()
+  await using daemon = await startDaemon({ mcpServers: { guarded: { url: server.mcp } } })
+  // The warm start is over once its failure is reported.
+  for (let error: unknown; error === undefined || error === null;) {
+    const response = await fetch(`${daemon.v1}/servers/guarded`)
+    error = ((await response.json()) as { error: unknown }).error
+  }
+  expect((await server.seen()).registrations).toEqual([])
+  await callEcho(daemon.v1, 'guarded')
+  expect((await server.seen()).registrations).toHaveLength(1)
+})
+
 test('many calls at once are given one login', async () => {
   await using server = await startProtected()
   await using daemon = await startDaemon({ mcpServers: { guarded: { url: server.mcp } } })
