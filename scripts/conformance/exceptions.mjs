@@ -13,17 +13,8 @@ const NO_TYPED_ERROR =
   '(-32021) whose data.requiredCapabilities lists the missing capabilities". 2025-11-25, basic/lifecycle, has no such error: ' +
   'both parties "Only use capabilities that were successfully negotiated", so the tool ends in its own words.'
 
-const NO_STREAM_TO_END =
-  '2025-11-25, basic/transports: "the server MAY close the connection (without terminating the SSE stream)". That is between two ' +
-  'neighbours: a server behind a pipe, or of the modern revision, ends no stream that mcpx could end in its turn.'
-
 /** @type {Exception[]} */
 export const EXCEPTIONS = [
-  {
-    check: 'server-sse-disconnect-resume',
-    cells: ['2025-11-25/legacy/stdio', '2025-11-25/modern'],
-    reason: NO_STREAM_TO_END,
-  },
   { check: 'sep-2322-elicitation-incomplete', cells: MODERN_TO_LEGACY, reason: NO_KEYS },
   { check: 'sep-2322-elicitation-complete', cells: MODERN_TO_LEGACY, reason: NO_KEYS },
   { check: 'sep-2322-ignore-unexpected-params', cells: MODERN_TO_LEGACY, reason: NO_KEYS },

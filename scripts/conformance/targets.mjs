@@ -14,6 +14,8 @@ const FIXTURES = new Map([
   ],
   ['tasks', { file: 'tasks.mjs', both: ['modern'], one: (/** @type {string} */ era) => [era] }],
 ])
+/** Half of what the fixture's `test_reconnection` takes, and longer than any other call. */
+const STREAM_TIME = '500ms'
 const MCPX = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** The arguments for Node that start the fixture for a client, in one era or in all that it has. @param {string} client @param {'legacy' | 'modern'} [era] */
@@ -45,7 +47,7 @@ export async function startMcpx({ client, era, transport }, folder) {
   // The suite calls tools by the fixture's own names, and asks for roots, which no server that is shared by all gets to know.
   const everything = { ...server, scope: 'principal' }
   await writeFile(config, JSON.stringify({ mcpServers: { everything }, naming: 'none' }))
-  const env = { MCPX_STATE_DIR: join(folder, 'state') }
+  const env = { MCPX_STATE_DIR: join(folder, 'state'), MCPX_LEGACY_STREAM_TIME: STREAM_TIME }
   const { line } = await start([MCPX, 'daemon', '--config', config, '--port', '0', '--json'], env)
   return {
     url: /** @type {string} */ (JSON.parse(line).mcp),

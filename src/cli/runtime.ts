@@ -140,6 +140,7 @@ export function endpointLimits(settings: Settings): EndpointLimits {
     maxBody: () => settings.get('http.maxBody'),
     keepAlive: () => settings.get('http.keepAlive'),
     sessionIdle: () => settings.get('legacy.sessionIdle'),
+    streamTime: () => settings.get('legacy.streamTime'),
     drain: () => settings.get('stdio.drain'),
   }
 }

@@ -182,6 +182,12 @@ export const SETTINGS = {
     hot: true,
     description: 'How long a legacy session without traffic is kept.',
   }),
+  'legacy.streamTime': setting(duration(), {
+    default: 0,
+    hot: true,
+    description:
+      'How long the response to a request stays open before a client of 2025-11-25 is let go, to fetch the answer with a GET; 0 keeps it open. For networks that cut long responses to a POST.',
+  }),
   'legacy.sse': setting(boolean, {
     default: false,
     hot: false,

@@ -2,7 +2,7 @@ import { revision } from '../spec/index.ts'
 import type { RpcMessage } from '../wire/index.ts'
 import type { Reply } from './reply.ts'
 import type { Session } from './sessions.ts'
-import type { Stream } from './streams.ts'
+import type { Patience, Stream } from './streams.ts'
 
 /**
  * The answer of one POST in a session: one JSON body, or a stream from the first message that goes ahead of it. Where the
@@ -14,10 +14,10 @@ export class AnswerStream {
   readonly #reply: Reply
   #stream: Stream | undefined
 
-  constructor(session: Session, reply: Reply) {
+  constructor(session: Session, reply: Reply, patience: Patience | undefined) {
     this.#session = session
     this.#reply = reply
-    if (revision(session.revision).http.resumable === 'primed' && reply.mayStream) this.#begin(true)
+    if (revision(session.revision).http.resumable === 'primed' && reply.mayStream) this.#begin(true, patience)
   }
 
   /** Sends a message ahead of the answer. False where nobody can get it: no stream is taken, or none had begun when the client left. */
@@ -41,9 +41,9 @@ export class AnswerStream {
     else this.#reply.end(answer, 200)
   }
 
-  #begin(prime: boolean): Stream {
+  #begin(prime: boolean, patience?: Patience): Stream {
     const stream = this.#session.streams.forRequest()
-    stream.attach(this.#reply, { prime })
+    stream.attach(this.#reply, { prime, patience })
     this.#stream = stream
     return stream
   }

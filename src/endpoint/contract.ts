@@ -63,6 +63,8 @@ export interface EndpointLimits {
   /** How long nothing may be sent before a comment is. */
   keepAlive(): number
   sessionIdle(): number
+  /** How long a client that can come back for an answer is kept waiting before; 0 for as long as it takes. */
+  streamTime(): number
   /** How long requests in flight may go on when a pipe's client has closed it. */
   drain(): number
 }

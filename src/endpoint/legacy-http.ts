@@ -23,6 +23,7 @@ import { accepts } from './reply.ts'
 import type { KeepAlive, Reply } from './reply.ts'
 import { Sessions } from './sessions.ts'
 import type { Session } from './sessions.ts'
+import type { Patience } from './streams.ts'
 
 const SESSION = HEADERS.sessionId.toLowerCase()
 const VERSION = HEADERS.protocolVersion.toLowerCase()
@@ -82,7 +83,7 @@ export class LegacyHttp {
     if (reply.outcome !== undefined) noteServed(reply.outcome, session)
     // Who subscribes wants to hear of it, though the stream for that may be opened later.
     if (message.method === METHOD.subscribe) this.#tune(session)
-    const stream = new AnswerStream(session, reply)
+    const stream = new AnswerStream(session, reply, this.#patience())
     const exchange = exchangeOf(session, reply, stream)
     const answer = await this.#alive(reply, () => answerLegacy(message, exchange, this.#options))
     if (reply.outcome !== undefined && answer !== undefined) noteAnswer(reply.outcome, answer)
@@ -102,7 +103,7 @@ export class LegacyHttp {
     if (refused !== undefined) {
       return reply.end({ jsonrpc: '2.0', id: null, error: refused.error }, refused.status)
     }
-    const stream = session && new AnswerStream(session, reply)
+    const stream = session && new AnswerStream(session, reply, this.#patience())
     const exchange = session && stream ? exchangeOf(session, reply, stream) : statelessOf(visit)
     const answers = await this.#alive(reply, () =>
       Promise.all(
@@ -158,6 +159,11 @@ export class LegacyHttp {
 
   stop(reason: string): void {
     for (const session of this.sessions.live()) session.end(reason)
+  }
+
+  #patience(): Patience | undefined {
+    const ms = this.#options.limits.streamTime()
+    return ms === 0 ? undefined : { clock: this.#options.clock, ms }
   }
 
   /** What is told while no stream is open is lost, as it is with any server. */

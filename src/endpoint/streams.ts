@@ -1,5 +1,6 @@
 // The event streams of one legacy session: what was sent is kept for a while, so that a client whose connection broke can go
 // on with Last-Event-ID where it stopped.
+import type { Clock, Timer } from '../base/index.ts'
 import type { RpcMessage } from '../wire/index.ts'
 import type { Reply } from './reply.ts'
 
@@ -13,6 +14,12 @@ interface Kept {
   readonly stream: string
   readonly number: number
   readonly data: string
+}
+
+/** When a client that waits for an answer is let go, in ms: it comes back for it, and is kept then. */
+export interface Patience {
+  readonly clock: Clock
+  readonly ms: number
 }
 
 /** The streams of one session. Made with the first of them: a session without streams costs nothing here. */
@@ -82,10 +89,16 @@ export class Streams {
   }
 }
 
+interface Attaching {
+  readonly prime: boolean
+  readonly patience?: Patience | undefined
+}
+
 export class Stream {
   readonly name: string
   readonly #streams: Streams
   #reply: Reply | undefined
+  #timer: Timer | undefined
   #number = 0
 
   constructor(name: string, streams: Streams) {
@@ -99,14 +112,15 @@ export class Stream {
   }
 
   /** Sends to this reply from now on. `prime` begins with an empty event, so that the client has an id to come back with. */
-  attach(reply: Reply, { prime }: { readonly prime: boolean }): void {
-    const before = this.#reply
+  attach(reply: Reply, { prime, patience }: Attaching): void {
+    const before = this.#release()
     this.#reply = reply
+    if (patience !== undefined) this.#timer = patience.clock.after(patience.ms, () => this.pause())
     if (before?.open === true) before.finish()
     if (prime) reply.event({ id: `${this.name}-${this.#number}`, data: '', retry: RETRY })
     else reply.begin()
     reply.onClose(() => {
-      if (this.#reply === reply) this.#reply = undefined
+      if (this.#reply === reply) this.#release()
     })
   }
 
@@ -125,15 +139,19 @@ export class Stream {
 
   /** Lets the client go, which comes back for what follows. */
   pause(): void {
-    const reply = this.#reply
-    this.#reply = undefined
-    reply?.finish()
+    this.#release()?.finish()
   }
 
   close(): void {
     this.#streams.drop(this)
+    this.#release()?.finish()
+  }
+
+  #release(): Reply | undefined {
+    this.#timer?.cancel()
+    this.#timer = undefined
     const reply = this.#reply
     this.#reply = undefined
-    reply?.finish()
+    return reply
   }
 }

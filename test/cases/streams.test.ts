@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openRaw } from '../peers/clients.ts'
+import { exchange, post } from '../peers/exchange.ts'
 import { openGate } from '../peers/gate.ts'
 import type { Gate } from '../peers/gate.ts'
 import type { JsonObject } from '../peers/peer.ts'
@@ -11,7 +12,7 @@ import type { Daemon } from '../peers/processes.ts'
 import { REVISIONS } from '../peers/raw.ts'
 import { fixture } from '../peers/workspace.ts'
 import { eventually } from '../transport/processes.ts'
-import { logged, openHost, tool, toolsOf } from './host.ts'
+import { logged, openHost, text, tool, toolsOf } from './host.ts'
 
 let gate: Gate
 let daemon: Daemon
@@ -211,4 +212,36 @@ test('case C20: a server that answers GET with a text has no stream, and is aske
     expect(await client.callTool('work', {})).toMatchObject({ content: [{ text: 'work' }] })
   expect(await eventually(() => gets > 0)).toBe(true)
   expect([gets, host.times('initialize'), logged(own)]).toEqual([1, 1, []])
+})
+
+test('a client of 2025-11-25 is let go when a call is long, and fetches its answer; one of 2025-06-18 is kept', async () => {
+  let finish = () => {}
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+  const slow = async () => {
+    await finished
+    return text('at last')
+  }
+  await using host = await openHost({ era: 'modern', answer: toolsOf(() => [tool('slow')], slow) })
+  await using patient = await startDaemon({
+    mcpServers: { one: { url: host.url } },
+    legacy: { streamTime: '50ms' },
+  })
+  const open = async (protocolVersion: string) => {
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'patient', version: '1.0.0' } }
+    const { headers } = await post(patient.url, { jsonrpc: '2.0', id: 0, method: 'initialize', params })
+    return { 'mcp-session-id': headers['mcp-session-id'], 'mcp-protocol-version': protocolVersion }
+  }
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'one__slow', arguments: {} } }
+  const older = await open('2025-06-18')
+  const kept = post(patient.url, call, older)
+  const newer = await open('2025-11-25')
+  // Its response ends while the call goes on.
+  const { body } = await post(patient.url, call, newer)
+  expect(body).not.toContain('at last')
+  const id = /^id: ?(\S+)$/m.exec(body)?.[1]
+  const headers = { ...newer, accept: 'text/event-stream', 'last-event-id': id }
+  const fetched = exchange(patient.url, { verb: 'GET', headers })
+  finish()
+  expect((await fetched).body).toContain('at last')
+  expect((await kept).body).toContain('at last')
 })

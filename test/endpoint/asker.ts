@@ -88,6 +88,7 @@ function optionsFor(handler: CallHandler, more: Partial<PipeOptions> = {}): Pipe
       maxBody: () => 1_000_000,
       keepAlive: () => 60_000,
       sessionIdle: () => 3_600_000,
+      streamTime: () => 0,
       drain: () => 5000,
     },
     access: { allowedHosts: () => [], allowedOrigins: () => [], loopback: true },

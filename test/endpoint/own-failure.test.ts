@@ -15,7 +15,13 @@ test('what fails after the body was read is answered with 500', async () => {
     open: false,
     clock: systemClock,
     log: { ...SILENT, error: (message) => logged.push(message) },
-    limits: { maxBody: () => 1000, keepAlive: () => 1000, sessionIdle: () => 1000, drain: () => 1000 },
+    limits: {
+      maxBody: () => 1000,
+      keepAlive: () => 1000,
+      sessionIdle: () => 1000,
+      streamTime: () => 0,
+      drain: () => 1000,
+    },
     access: { allowedHosts: () => [], allowedOrigins: () => [], loopback: true },
     sealer: {
       sealSame: () => '',
