@@ -158,7 +158,7 @@ export class LegacyHttp {
   }
 
   stop(reason: string): void {
-    for (const session of this.sessions.live()) session.end(reason)
+    this.sessions.stop(reason)
   }
 
   #patience(): Patience | undefined {

@@ -2,7 +2,7 @@
 // replica with the key can serve it; what is kept here is only what is going on.
 import { randomUUID } from 'node:crypto'
 import { clip, isObject } from '../base/index.ts'
-import type { Clock, JsonObject } from '../base/index.ts'
+import type { Clock, JsonObject, Timer } from '../base/index.ts'
 import { isRevisionId } from '../spec/index.ts'
 import type { LogLevel, RevisionId } from '../spec/index.ts'
 import type { Id } from '../wire/index.ts'
@@ -10,7 +10,7 @@ import type { InboundCall } from './inbound-call.ts'
 import { DEFAULT_LEVEL } from './legacy.ts'
 import { OpenQuestions } from './questions.ts'
 import type { Sealer } from '../wire/index.ts'
-import { Streams } from './streams.ts'
+import { KEPT_FOR, Streams } from './streams.ts'
 import type { Stream } from './streams.ts'
 
 /** What a client agreed on with `initialize`. */
@@ -33,14 +33,16 @@ export class Session implements Agreement {
   #streams: Streams | undefined
   #questions: OpenQuestions | undefined
   #untune: (() => void) | undefined
+  readonly #clock: Clock
 
-  constructor(id: string, agreed: Agreement, now: number) {
+  constructor(id: string, agreed: Agreement, clock: Clock) {
+    this.#clock = clock
     this.id = id
     this.revision = agreed.revision
     this.clientInfo = agreed.clientInfo
     this.capabilities = agreed.capabilities
     this.principal = agreed.principal
-    this.lastUsed = now
+    this.lastUsed = clock.now()
   }
 
   get inFlight(): Map<Id, InboundCall> {
@@ -49,7 +51,7 @@ export class Session implements Agreement {
   }
 
   get streams(): Streams {
-    this.#streams ??= new Streams()
+    this.#streams ??= new Streams(this.#clock)
     return this.#streams
   }
 
@@ -63,6 +65,11 @@ export class Session implements Agreement {
   get questions(): OpenQuestions {
     this.#questions ??= new OpenQuestions()
     return this.#questions
+  }
+
+  /** Lets go of what is kept for a client that has it by now. */
+  prune(): void {
+    this.#streams?.prune()
   }
 
   /** Begins what the client is told outside of calls, once. */
@@ -97,6 +104,7 @@ export class Sessions {
   readonly #began: number
   readonly #live = new Map<string, Session>()
   readonly #ended = new Set<string>()
+  #timer: Timer | undefined
 
   /** `idle` in ms: a session that was not used for so long is over. */
   constructor(options: SessionsOptions) {
@@ -111,11 +119,6 @@ export class Sessions {
     return this.#live.size
   }
 
-  /** The sessions that were used since the start and are not over, the least recently used first. */
-  live(): Iterable<Session> {
-    return this.#live.values()
-  }
-
   open(agreed: Agreement): Session {
     this.#sweep()
     const now = this.#clock.now()
@@ -123,8 +126,9 @@ export class Sessions {
       ...{ r: agreed.revision, c: agreed.capabilities, p: agreed.principal, t: now, n: randomUUID() },
       i: agreed.clientInfo && briefly(agreed.clientInfo),
     })
-    const session = new Session(id, agreed, now)
+    const session = new Session(id, agreed, this.#clock)
     this.#live.set(id, session)
+    this.#tick()
     return session
   }
 
@@ -141,6 +145,7 @@ export class Sessions {
     // Whoever is used last stands last, so the sweep can stop at the first that is young enough.
     this.#live.delete(id)
     this.#live.set(id, session)
+    this.#tick()
     return session
   }
 
@@ -165,8 +170,25 @@ export class Sessions {
       clientInfo: isObject(clientInfo) ? clientInfo : undefined,
       capabilities: isObject(capabilities) ? capabilities : {},
     }
+    const session = new Session(id, agreed, this.#clock)
     // When it was last used is not known; it may have been the moment before this process began.
-    return new Session(id, agreed, Math.max(opened, this.#began))
+    session.lastUsed = Math.max(opened, this.#began)
+    return session
+  }
+
+  stop(reason: string): void {
+    for (const session of this.#live.values()) session.end(reason)
+    this.#timer?.cancel()
+  }
+
+  /** One timer for all sessions, while there are any. */
+  #tick(): void {
+    this.#timer ??= this.#clock.after(KEPT_FOR, () => {
+      this.#timer = undefined
+      this.#sweep()
+      for (const session of this.#live.values()) session.prune()
+      if (this.#live.size > 0) this.#tick()
+    })
   }
 
   #sweep(): void {

@@ -7,6 +7,8 @@ import type { Reply } from './reply.ts'
 /** What is kept of a session's events; the oldest go first. */
 const MAX_EVENTS = 512
 const MAX_BYTES = 1024 * 1024
+/** How long an event is kept that was written to a connection, in ms: one that broke on the way is missed by then. */
+export const KEPT_FOR = 60_000
 /** How long a client should wait before it comes back, in ms. */
 const RETRY = 1000
 
@@ -14,6 +16,8 @@ interface Kept {
   readonly stream: string
   readonly number: number
   readonly data: string
+  /** When it was written to a connection; undefined while the client is away. */
+  writtenAt: number | undefined
 }
 
 /** When a client that waits for an answer is let go, in ms: it comes back for it, and is kept then. */
@@ -24,10 +28,15 @@ export interface Patience {
 
 /** The streams of one session. Made with the first of them: a session without streams costs nothing here. */
 export class Streams {
-  readonly #kept: Kept[] = []
+  readonly #clock: Clock
   readonly #open = new Map<string, Stream>()
+  #kept: Kept[] = []
   #bytes = 0
   #made = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /** A stream for the answer of one POST. */
   forRequest(): Stream {
@@ -61,7 +70,10 @@ export class Streams {
       return true
     }
     reply.begin()
-    for (const { number, data } of missed) reply.event({ id: `${name}-${number}`, data })
+    for (const event of missed) {
+      reply.event({ id: `${name}-${event.number}`, data: event.data })
+      event.writtenAt = this.#clock.now()
+    }
     if (stream === undefined) reply.finish()
     else stream.attach(reply, { prime: false })
     return true
@@ -71,12 +83,22 @@ export class Streams {
     for (const stream of this.#open.values()) stream.close()
   }
 
-  keep(stream: string, number: number, data: string): void {
-    this.#kept.push({ stream, number, data })
+  keep(event: Pick<Kept, 'stream' | 'number' | 'data'>, written: boolean): void {
+    this.#kept.push({ ...event, writtenAt: written ? this.#clock.now() : undefined })
+    const { data } = event
     this.#bytes += data.length
     while (this.#kept.length > MAX_EVENTS || (this.#bytes > MAX_BYTES && this.#kept.length > 1)) {
       this.#bytes -= this.#kept.shift()?.data.length ?? 0
     }
+  }
+
+  /** Lets go of what nobody will come back for. */
+  prune(): void {
+    const since = this.#clock.now() - KEPT_FOR
+    const wanted = this.#kept.filter(({ writtenAt = since }) => writtenAt >= since)
+    if (wanted.length === this.#kept.length) return
+    this.#kept = wanted
+    this.#bytes = wanted.reduce((sum, { data }) => sum + data.length, 0)
   }
 
   drop(stream: Stream): void {
@@ -127,7 +149,7 @@ export class Stream {
   send(message: RpcMessage | readonly RpcMessage[]): void {
     const data = JSON.stringify(message)
     const number = ++this.#number
-    this.#streams.keep(this.name, number, data)
+    this.#streams.keep({ stream: this.name, number, data }, this.#reply !== undefined)
     this.#reply?.event({ id: `${this.name}-${number}`, data })
   }
 
