@@ -88,7 +88,7 @@ async function startDaemon(state, definition) {
   const config = `${state}.json`
   await writeFile(config, JSON.stringify({ mcpServers: { echo: definition } }))
   const args = [MCPX, 'daemon', '--config', config, '--port', '0', '--json']
-  const { line, pid } = await start(args, { MCPX_STATE_DIR: state })
+  const { line, pid } = await start(args, { MCPX_STATE_DIR: state, MCPX_AUTH_LOCAL: 'open' })
   return { url: JSON.parse(line).mcp, pid }
 }
 

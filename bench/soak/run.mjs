@@ -112,7 +112,7 @@ async function startDaemon() {
   )
   const config = join(folder, 'mcpx.json')
   await writeFile(config, JSON.stringify({ mcpServers }))
-  const settings = { MCPX_POOL_IDLE_TIMEOUT: '1h', MCPX_LOG_LEVEL: 'silent' }
+  const settings = { MCPX_POOL_IDLE_TIMEOUT: '1h', MCPX_LOG_LEVEL: 'silent', MCPX_AUTH_LOCAL: 'open' }
   const env = { ...process.env, ...settings, MCPX_STATE_DIR: join(folder, 'state') }
   const args = [
     '--expose-gc',

@@ -47,7 +47,12 @@ export async function startMcpx({ client, era, transport }, folder) {
   // The suite calls tools by the fixture's own names, and asks for roots, which no server that is shared by all gets to know.
   const everything = { ...server, scope: 'principal' }
   await writeFile(config, JSON.stringify({ mcpServers: { everything }, naming: 'none' }))
-  const env = { MCPX_STATE_DIR: join(folder, 'state'), MCPX_LEGACY_STREAM_TIME: STREAM_TIME }
+  // The suite sends no credential.
+  const env = {
+    MCPX_STATE_DIR: join(folder, 'state'),
+    MCPX_AUTH_LOCAL: 'open',
+    MCPX_LEGACY_STREAM_TIME: STREAM_TIME,
+  }
   const { line } = await start([MCPX, 'daemon', '--config', config, '--port', '0', '--json'], env)
   return {
     url: /** @type {string} */ (JSON.parse(line).mcp),

@@ -39,6 +39,7 @@ async function startMcpx() {
   await writeFile(config, JSON.stringify({ mcpServers: { mock: { ...server, protocol } } }))
   const { line } = await start([MCPX, 'daemon', '--config', config, '--port', '0', '--json'], {
     MCPX_STATE_DIR: join(folder, 'state'),
+    MCPX_AUTH_LOCAL: 'open',
   })
   return JSON.parse(line)
 }

@@ -12,9 +12,26 @@ import { whileLocked } from './locked.ts'
 export interface StoredKey extends ApiKey {
   /** ISO 8601. */
   readonly createdAt: string
+  /** ISO 8601; without it the key is good until it is revoked. */
+  readonly expiresAt?: string
 }
 
-const VERSION = 1
+/** A key that was taken back: known so that whoever still sends it is told. */
+export interface RevokedKey extends ApiKey {
+  readonly revokedAt: string
+}
+
+export interface KeysFile {
+  readonly keys: readonly StoredKey[]
+  readonly revoked: readonly RevokedKey[]
+}
+
+/** The second has keys that expire, which an mcpx that knows only the first would let in for ever. */
+const PLAIN = 1
+const EXPIRING = 2
+/** Revoked keys that are remembered; the oldest go first. */
+const MAX_REVOKED = 100
+const NOTHING: KeysFile = { keys: [], revoked: [] }
 const HASH = /^[0-9a-f]{64}$/
 
 export function keysPath(folder: string): string {
@@ -29,45 +46,57 @@ export function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** The keys of the file; none where there is no file. Throws CONFIG_INVALID for one that cannot be read or is broken. */
-export function readKeys(path: string): readonly StoredKey[] {
+/** What the file says; nothing where there is no file. Throws CONFIG_INVALID for one that cannot be read or is broken. */
+export function readKeys(path: string): KeysFile {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
+    if (codeOf(error) === 'ENOENT') return NOTHING
     throw new McpxError('CONFIG_INVALID', `The keys in ${path} cannot be read (${codeOf(error)}).`, {
       cause: error,
     })
   }
-  const keys = parse(text)
-  if (keys !== undefined) return keys
+  const file = parse(text)
+  if (file !== undefined) return file
   throw new McpxError(
     'CONFIG_INVALID',
     `The keys in ${path} are broken or of a newer mcpx. While they are, every key is refused: restore the file, or delete it and add keys anew.`,
   )
 }
 
+/** `expiresIn` in ms. */
+export interface NewKey {
+  readonly name: string
+  readonly now: Date
+  readonly expiresIn: number | undefined
+}
+
 /** Adds a key and returns its token, which is kept nowhere. Throws USAGE for a name that is taken or is none. */
-export async function addKey(path: string, name: string, now: Date): Promise<string> {
+export async function addKey(path: string, { name, now, expiresIn }: NewKey): Promise<string> {
   const token = newToken()
-  await change(path, (keys) => {
+  const until =
+    expiresIn === undefined ? {} : { expiresAt: new Date(now.getTime() + expiresIn).toISOString() }
+  await change(path, ({ keys, revoked }) => {
     if (keys.some((key) => key.name === name))
       throw new McpxError(
         'USAGE',
         `There is a key "${name}" already. Revoke it first, or choose another name.`,
       )
-    return [...keys, { name, hash: hashOf(token), createdAt: now.toISOString() }]
+    const key = { name, hash: hashOf(token), createdAt: now.toISOString(), ...until }
+    return { keys: [...keys, key], revoked }
   })
   return token
 }
 
 /** Takes a key out. Throws USAGE with the nearest name where there is none of this one. */
-export async function revokeKey(path: string, name: string): Promise<void> {
-  await change(path, (keys) => {
-    const rest = keys.filter((key) => key.name !== name)
-    if (rest.length === keys.length) throw unknownKey(name, keys)
-    return rest
+export async function revokeKey(path: string, name: string, now: Date): Promise<void> {
+  await change(path, ({ keys, revoked }) => {
+    const gone = keys.filter((key) => key.name === name)
+    if (gone.length === 0) throw unknownKey(name, keys)
+    const revokedAt = now.toISOString()
+    const all = [...revoked, ...gone.map(({ hash }) => ({ name, hash, revokedAt }))]
+    return { keys: keys.filter((key) => key.name !== name), revoked: all.slice(-MAX_REVOKED) }
   })
 }
 
@@ -88,13 +117,14 @@ function unknownKey(name: string, keys: readonly StoredKey[]): McpxError {
   return new McpxError('USAGE', `There is no key ${JSON.stringify(name)}. ${advice}`)
 }
 
-async function change(
-  path: string,
-  changed: (keys: readonly StoredKey[]) => readonly StoredKey[],
-): Promise<void> {
+async function change(path: string, changed: (file: KeysFile) => KeysFile): Promise<void> {
   try {
     await whileLocked(path, async () => {
-      const text = `${JSON.stringify({ version: VERSION, keys: changed(readKeys(path)) }, null, 2)}\n`
+      const file = changed(readKeys(path))
+      const version = file.keys.some(({ expiresAt }) => expiresAt !== undefined) ? EXPIRING : PLAIN
+      const { keys, revoked } = file
+      const said = { version, keys, ...(revoked.length > 0 && { revoked }) }
+      const text = `${JSON.stringify(said, null, 2)}\n`
       await writeFileAtomic(path, text, { mode: 0o600 })
     })
   } catch (error) {
@@ -107,7 +137,7 @@ async function change(
   }
 }
 
-function parse(text: string): readonly StoredKey[] | undefined {
+function parse(text: string): KeysFile | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -115,17 +145,31 @@ function parse(text: string): readonly StoredKey[] | undefined {
     return undefined
   }
   // What another version added might restrict a key: to pass over it would let more in than was meant.
-  if (!isObject(value) || value['version'] !== VERSION || !Array.isArray(value['keys'])) return undefined
-  const keys = value['keys'].map(storedKey)
-  const whole = keys.filter((key) => key !== undefined)
-  return whole.length === keys.length ? whole : undefined
+  if (!isObject(value) || (value['version'] !== PLAIN && value['version'] !== EXPIRING)) return undefined
+  const { keys, revoked = [] } = value
+  if (!Array.isArray(keys) || !Array.isArray(revoked)) return undefined
+  const stored = keys.map(storedKey)
+  const whole = stored.filter((key) => key !== undefined)
+  const taken = revoked.map(revokedKey).filter((key) => key !== undefined)
+  return whole.length === stored.length ? { keys: whole, revoked: taken } : undefined
 }
 
 function storedKey(value: unknown): StoredKey | undefined {
   if (!isObject(value)) return undefined
-  const { name, hash, createdAt } = value
+  const { name, hash, createdAt, expiresAt } = value
   if (typeof name !== 'string' || typeof hash !== 'string' || typeof createdAt !== 'string') return undefined
-  return isKeyName(name) && HASH.test(hash) ? { name, hash, createdAt } : undefined
+  if (!isKeyName(name) || !HASH.test(hash)) return undefined
+  if (expiresAt === undefined) return { name, hash, createdAt }
+  // A date that cannot be read must not make a key good for ever.
+  if (typeof expiresAt !== 'string' || Number.isNaN(Date.parse(expiresAt))) return undefined
+  return { name, hash, createdAt, expiresAt }
+}
+
+function revokedKey(value: unknown): RevokedKey | undefined {
+  if (!isObject(value)) return undefined
+  const { name, hash, revokedAt } = value
+  if (typeof name !== 'string' || typeof hash !== 'string' || typeof revokedAt !== 'string') return undefined
+  return { name, hash, revokedAt }
 }
 
 function codeOf(error: unknown): string {

@@ -16,6 +16,7 @@ import { addRecord } from './commands/record.ts'
 import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
 import { addSettings } from './commands/settings.ts'
+import { addToken } from './commands/token.ts'
 import { addTools } from './commands/tools.ts'
 import { styled } from './output.ts'
 import { VERSION } from './version.ts'
@@ -39,6 +40,7 @@ for (const add of [
   addClients,
   addQuestions,
   addKeys,
+  addToken,
   addLogin,
   addLogout,
   addSettings,

@@ -17,9 +17,9 @@ import type { Identity, ServerSpec } from '../pool/index.ts'
 import { METHOD } from '../spec/index.ts'
 import { createDialer, systemClock } from '../transport/index.ts'
 import type { Target } from '../wire/index.ts'
+import { isExposed } from './bind.ts'
 import { readConfig } from './config-source.ts'
 import { openEraFile } from './era-file.ts'
-import { keysPath } from './keys-file.ts'
 import { createOAuth } from './oauth.ts'
 import type { OAuth, OAuthServer } from './oauth.ts'
 import { stateDir } from './paths.ts'
@@ -34,6 +34,8 @@ export interface RuntimeOptions {
   readonly log: (settings: Settings) => Log
   /** Whether people can log in to servers while it runs: it lives long enough for that. */
   readonly logins?: boolean
+  /** Whether callers without a credential may be let in wherever they come from. */
+  readonly insecure?: boolean
 }
 
 export interface Runtime {
@@ -120,9 +122,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ...{ config, settings, gateway, pool, log, oauth },
     sealer,
     principals: createPrincipals({
-      path: keysPath(stateDir(env)),
+      ...{ folder: stateDir(env), clock: systemClock, log },
       configured: () => settings.get('auth.keys'),
-      log,
+      // A change of the setting must not open a daemon that other machines reach.
+      local: () => (options.insecure === true || !isExposed(settings) ? settings.get('auth.local') : 'token'),
     }),
     stop: async (reason) => {
       gateway.stop(reason)

@@ -1,18 +1,9 @@
 // The keys that seal what travels through clients: kept in the state folder, so that a restart breaks nothing.
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { McpxError } from '../base/index.ts'
+import { createPrivate } from './private-file.ts'
 
 const BYTES = 32
 
@@ -25,7 +16,10 @@ export function stateKeys(folder: string, configured: readonly string[]): readon
   if (configured.length > 0) return configured.map(configuredKey)
   const path = join(folder, 'state.key')
   const fresh = [randomBytes(BYTES)]
-  return readKeys(path) ?? writeKeys(folder, path, fresh) ?? readKeys(path) ?? fresh
+  const kept = readKeys(path)
+  if (kept !== undefined) return kept
+  const text = fresh.map((key) => Buffer.from(key).toString('base64')).join('\n')
+  return createPrivate(path, text) ? fresh : (readKeys(path) ?? fresh)
 }
 
 function configuredKey(text: string): Uint8Array {
@@ -53,47 +47,10 @@ function readKeys(path: string): readonly Uint8Array[] | undefined {
   return undefined
 }
 
-/** Writes a whole file and links it into place, so that of two processes that start together one wins and both read the same. */
-function writeKeys(
-  folder: string,
-  path: string,
-  keys: readonly Uint8Array[],
-): readonly Uint8Array[] | undefined {
-  const draft = `${path}.${process.pid}`
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeWhole(draft, keys.map((key) => Buffer.from(key).toString('base64')).join('\n'))
-    linkSync(draft, path)
-    return keys
-  } catch {
-    return undefined
-  } finally {
-    remove(draft)
-  }
-}
-
-function writeWhole(path: string, text: string): void {
-  const file = openSync(path, 'w', 0o600)
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
 function putAside(path: string): void {
   try {
     renameSync(path, `${path}.broken`)
   } catch {
     // It cannot be replaced either, and this process goes on with a key of its own.
-  }
-}
-
-function remove(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {
-    // It was never made.
   }
 }

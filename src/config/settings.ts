@@ -70,6 +70,21 @@ export const SETTINGS = {
     hot: true,
     description: 'The largest request body that is read.',
   }),
+  'http.maxHeader': setting(size({ min: 1024, max: MIB }), {
+    default: 16 * 1024,
+    hot: false,
+    description: 'The largest head of a request: its first line and its headers together.',
+  }),
+  'http.maxRate': setting(integer(0, 1_000_000), {
+    default: 0,
+    hot: true,
+    description: 'Requests over HTTP that one principal may send in a second; 0 sets no bound.',
+  }),
+  'http.maxStreams': setting(integer(0, 1_000_000), {
+    default: 10_000,
+    hot: true,
+    description: 'Event streams over HTTP that one principal may have open; 0 sets no bound.',
+  }),
   'http.keepAlive': setting(duration({ min: 1 }), {
     default: 15 * SECOND,
     hot: true,
@@ -84,6 +99,12 @@ export const SETTINGS = {
     default: [],
     hot: true,
     description: 'Values of `Origin` that are accepted besides loopback ones.',
+  }),
+  'auth.local': setting(choice(['token', 'open']), {
+    default: 'token',
+    hot: true,
+    description:
+      'What makes a caller over HTTP the local user: the token of the state folder, or nothing at all.',
   }),
   'auth.keys': setting(apiKeys, {
     default: [],
@@ -187,6 +208,12 @@ export const SETTINGS = {
     hot: true,
     description:
       'How long the response to a request stays open before a client of 2025-11-25 is let go, to fetch the answer with a GET; 0 keeps it open. For networks that cut long responses to a POST.',
+  }),
+  'legacy.maxSessions': setting(integer(0, 1_000_000), {
+    default: 20_000,
+    hot: true,
+    description:
+      'Legacy sessions over HTTP of one principal that are kept; idle ones make room, and take up where they were when they come back. 0 sets no bound.',
   }),
   'legacy.sse': setting(boolean, {
     default: false,

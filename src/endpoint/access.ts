@@ -6,14 +6,20 @@ import type { EndpointAccess } from './contract.ts'
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 
-/** Why a request may not come in, or undefined. Both refusals are a 403. */
-export function refusedAccess(request: IncomingMessage, access: EndpointAccess): string | undefined {
+/** Why a request may not come from where it does, or undefined. */
+export function refusedAccess(
+  request: IncomingMessage,
+  access: EndpointAccess,
+): { readonly reason: 'origin' | 'host'; readonly message: string } | undefined {
   const { origin, host } = request.headers
   if (origin !== undefined && !originAllowed(origin, access)) {
-    return `Origin ${clip(origin)} is not allowed. The setting http.allowedOrigins names those that are.`
+    const message = `Origin ${clip(origin)} is not allowed. The setting http.allowedOrigins names those that are.`
+    return { reason: 'origin', message }
   }
-  if (access.loopback && !hostAllowed(host, access)) {
-    return `Host ${clip(host ?? '(none)')} is not allowed. The setting http.allowedHosts names those that are.`
+  // Beyond loopback the names that a daemon goes by are known only where the setting says them.
+  if ((access.loopback || access.allowedHosts().length > 0) && !hostAllowed(host, access)) {
+    const message = `Host ${clip(host ?? '(none)')} is not allowed. The setting http.allowedHosts names those that are.`
+    return { reason: 'host', message }
   }
   return undefined
 }

@@ -5,6 +5,8 @@ import { newest } from '../spec/index.ts'
 import type { Era, RevisionId } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import type { Sealer } from '../wire/index.ts'
+import type { RefusedFor } from './admit.ts'
+import type { Quotas } from './quotas.ts'
 
 export interface EndpointOptions {
   readonly handler: CallHandler
@@ -20,6 +22,10 @@ export interface EndpointOptions {
   readonly access: EndpointAccess
   /** Tells callers over HTTP apart. Without it all of them are the local user, and no credential is looked at. */
   readonly principals?: Principals | undefined
+  /** What a principal may use at a time; without it, anything. */
+  readonly quotas?: Quotas | undefined
+  /** Told why each request was not let in. Called on the hot path: it must be quick. */
+  readonly onRefused?: ((reason: RefusedFor) => void) | undefined
   /** Seals what travels through clients; keys that outlive the process let sessions outlive it too. */
   readonly sealer: Sealer
   /** Told what became of each request, refusals among them. Called on the hot path: it must be quick. */
@@ -79,9 +85,17 @@ export interface EndpointAccess {
 
 /** Who stands behind a credential. Asked for each request before its body is read: it must be quick. */
 export interface Principals {
-  /** The principal of an `Authorization` header; undefined where the credential is not good. Without a header: the local user. */
-  of(authorization: string | undefined): string | undefined
+  /** The principal of an `Authorization` header, or what is wrong with it. */
+  of(authorization: string | undefined): string | BadCredential
 }
+
+/** A credential that lets nobody in. The message says what to do and holds nothing of the credential. */
+export interface BadCredential {
+  readonly fault: CredentialFault
+  readonly message: string
+}
+
+export type CredentialFault = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'unreadable'
 
 /** The principal of callers that no credential tells apart. */
 export const LOCAL_USER = 'local'

@@ -2,15 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clip } from '../base/index.ts'
 import { classifyInbound } from '../era/index.ts'
-import { ERRORS, newest } from '../spec/index.ts'
+import { ERRORS, METHOD, newest } from '../spec/index.ts'
 import { shapeOf } from '../wire/index.ts'
 import type { RpcRequest, Shape } from '../wire/index.ts'
-import { answerPreflight, corsHeaders, refusedAccess } from './access.ts'
+import { answerPreflight, corsHeaders } from './access.ts'
+import { admitCaller, admitStream, refusedPlace } from './admit.ts'
+import type { Refused } from './admit.ts'
 import { readBody } from './body.ts'
 import type { Visit } from './caller.ts'
 import type { EndpointOptions } from './contract.ts'
-import { UNKNOWN_PRINCIPAL } from './contract.ts'
-import { BAD_CREDENTIAL, principalOf } from './credential.ts'
 import type { InboundCall } from './inbound-call.ts'
 import { LegacyHttp } from './legacy-http.ts'
 import { answerModern } from './modern.ts'
@@ -74,17 +74,14 @@ export class HttpEndpoint {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<void> {
-    const refused = refusedAccess(request, this.#options.access)
-    if (refused !== undefined) return reply.end(unread(request, ERRORS.invalidRequest, refused), 403)
+    const refused = refusedPlace(request, this.#options)
+    if (refused !== undefined) return this.#refuse(refused, request, reply)
     reply.setHeaders(corsHeaders(request))
     // Browsers send no credential with a preflight.
     if (request.method === 'OPTIONS') return answerPreflight(request, response)
-    const principal = principalOf(request, this.#options.principals)
-    if (reply.outcome !== undefined) reply.outcome.principal = principal ?? UNKNOWN_PRINCIPAL
-    if (principal === undefined) {
-      reply.setHeaders(BAD_CREDENTIAL.headers)
-      return reply.end(unread(request, ERRORS.invalidRequest, BAD_CREDENTIAL.message), 401)
-    }
+    const principal = admitCaller(request, this.#options)
+    if (typeof principal !== 'string') return this.#refuse(principal, request, reply)
+    if (reply.outcome !== undefined) reply.outcome.principal = principal
     const visit = { request, reply, principal }
     switch (request.method) {
       case 'POST':
@@ -102,6 +99,12 @@ export class HttpEndpoint {
     }
   }
 
+  #refuse({ status, message, headers, principal }: Refused, request: IncomingMessage, reply: Reply): void {
+    if (reply.outcome !== undefined) reply.outcome.principal = principal
+    reply.setHeaders(headers)
+    reply.end(unread(request, ERRORS.invalidRequest, message), status)
+  }
+
   async #post(visit: Visit): Promise<void> {
     const { request, reply } = visit
     if (!accepts(request, 'application/json') && !accepts(request, 'text/event-stream')) {
@@ -116,6 +119,7 @@ export class HttpEndpoint {
     const limit = this.#options.limits.maxBody()
     const body = await readBody(request, limit)
     if (!body.ok) {
+      this.#options.onRefused?.('body')
       reply.setHeader('Connection', 'close')
       return reply.end(
         unread(request, ERRORS.invalidRequest, `The body is larger than ${limit} bytes (http.maxBody)`),
@@ -177,6 +181,14 @@ export class HttpEndpoint {
   }
 
   async #modern(message: RpcRequest, { request, reply, principal }: Visit): Promise<void> {
+    if (message.method === METHOD.listen) {
+      const onClose = (listener: () => void): void => reply.onClose(listener)
+      const refused = admitStream(principal, { onClose }, this.#options)
+      if (refused !== undefined) {
+        reply.setHeaders(refused.headers)
+        return reply.end(refusal(ERRORS.invalidRequest, refused.message, message.id), refused.status)
+      }
+    }
     let call: InboundCall | undefined
     // A modern client gives a request up by closing its stream. After the answer this changes nothing any more.
     reply.onClose(() => call?.cancellation.cancel('the client closed the stream'))

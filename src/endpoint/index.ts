@@ -1,9 +1,19 @@
 // What clients meet: one endpoint that serves both eras, over HTTP and over a pipe.
 export { LOCAL_CALLER, LOCAL_USER } from './contract.ts'
-export type { EndpointAccess, EndpointLimits, EndpointOptions, Outcome, Principals } from './contract.ts'
-export { BAD_CREDENTIAL, principalOf } from './credential.ts'
+export type {
+  BadCredential,
+  CredentialFault,
+  EndpointAccess,
+  EndpointLimits,
+  EndpointOptions,
+  Outcome,
+  Principals,
+} from './contract.ts'
+export { admitCaller, admitStream, refusedPlace } from './admit.ts'
+export type { Refused, RefusedFor } from './admit.ts'
+export { Quotas } from './quotas.ts'
+export type { QuotaLimits } from './quotas.ts'
 export { beginEventStream } from './event-stream.ts'
-export { refusedAccess } from './access.ts'
 export { HttpEndpoint } from './http.ts'
 export { tellRefused } from './outcome.ts'
 export { unread } from './refusals.ts'

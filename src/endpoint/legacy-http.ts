@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { clip } from '../base/index.ts'
 import { ERRORS, eraOfDate, HEADERS, isRevisionId, METHOD, revision } from '../spec/index.ts'
 import type { RpcError, RpcMessage, RpcNotification, RpcRequest, RpcResponse, Shape } from '../wire/index.ts'
+import { admitStream } from './admit.ts'
 import { AnswerStream } from './answer-stream.ts'
 import { callerOf, strangerOf } from './caller.ts'
 import type { Visit } from './caller.ts'
@@ -40,12 +41,13 @@ export class LegacyHttp {
   readonly #keepAlive: KeepAlive
 
   constructor(options: EndpointOptions, keepAlive: KeepAlive) {
-    const { clock, limits, sealer } = options
+    const { clock, limits, sealer, quotas } = options
     this.#options = options
     this.#keepAlive = keepAlive
     this.sessions = new Sessions({
       clock,
       sealer,
+      quotas,
       idle: () => limits.sessionIdle(),
       path: options.path ?? '',
     })
@@ -139,6 +141,13 @@ export class LegacyHttp {
     if (!accepts(request, 'text/event-stream')) {
       return reply.end(unread(request, ERRORS.invalidRequest, 'Accept must allow text/event-stream'), 406)
     }
+    const onClose = (listener: () => void): void => reply.onClose(listener)
+    const inPlace = session.standing !== undefined
+    const refused = admitStream(session.principal, { onClose, inPlace }, this.#options)
+    if (refused !== undefined) {
+      reply.setHeaders(refused.headers)
+      return reply.end(unread(request, ERRORS.invalidRequest, refused.message), refused.status)
+    }
     const last = request.headers[LAST_EVENT]
     if (typeof last === 'string' && !session.streams.resume(last, reply)) {
       const message = 'The stream of that event is over and what it held is no longer kept'
@@ -176,6 +185,7 @@ export class LegacyHttp {
     if (reply.outcome !== undefined) noteServed(reply.outcome, agreed)
     // A long wait makes the answer a stream, whose headers go out before it: the session's id has to be among them.
     const session = this.sessions.open(agreed)
+    if (session === undefined) return this.#tooManySessions(message, reply, principal)
     reply.setHeader(HEADERS.sessionId, session.id)
     const answer = await this.#alive(reply, () =>
       answerInitialize(message, callerOf({ ...agreed, id: undefined }), this.#options),
@@ -185,6 +195,14 @@ export class LegacyHttp {
       this.sessions.end(session, 'it was not agreed on')
     }
     reply.end(answer, 200)
+  }
+
+  #tooManySessions(message: RpcRequest, reply: Reply, principal: string): void {
+    const { quotas, onRefused } = this.#options
+    onRefused?.('sessions')
+    const text = `"${principal}" has ${quotas?.limits.sessions()} sessions in use (legacy.maxSessions). End some with DELETE, or raise the setting.`
+    reply.setHeader('Retry-After', '1')
+    reply.end(refusal(ERRORS.invalidRequest, text, message.id), 429)
   }
 
   async #stateless(message: RpcRequest, visit: Visit): Promise<void> {

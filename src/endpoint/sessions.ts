@@ -10,6 +10,7 @@ import type { InboundCall } from './inbound-call.ts'
 import { DEFAULT_LEVEL } from './legacy.ts'
 import { OpenQuestions } from './questions.ts'
 import type { Sealer } from '../wire/index.ts'
+import type { Quotas } from './quotas.ts'
 import { KEPT_FOR, Streams } from './streams.ts'
 import type { Stream } from './streams.ts'
 
@@ -61,6 +62,11 @@ export class Session implements Agreement {
     return stream?.connected === true ? stream : undefined
   }
 
+  /** Whether nothing goes on: no request, no stream, no question. */
+  get quiet(): boolean {
+    return (this.#inFlight?.size ?? 0) === 0 && (this.#streams?.connected ?? 0) === 0
+  }
+
   /** What the client is being asked. */
   get questions(): OpenQuestions {
     this.#questions ??= new OpenQuestions()
@@ -91,16 +97,21 @@ export interface SessionsOptions {
   readonly sealer: Sealer
   /** Tells the sessions of one endpoint from those of another under the same key. */
   readonly path: string
+  /** How many sessions of a principal are kept; without it, any number. */
+  readonly quotas?: Quotas | undefined
 }
 
 /** Ended sessions that are remembered, so that their ids stay dead; the oldest go first. */
 const MAX_ENDED = 10_000
+/** Sessions that are looked at for one that can make room. */
+const MAX_LOOKED_AT = 1_000
 
 export class Sessions {
   readonly #clock: Clock
   readonly #idle: () => number
   readonly #sealer: Sealer
   readonly #purpose: string
+  readonly #quotas: Quotas | undefined
   readonly #began: number
   readonly #live = new Map<string, Session>()
   readonly #ended = new Set<string>()
@@ -109,6 +120,7 @@ export class Sessions {
   /** `idle` in ms: a session that was not used for so long is over. */
   constructor(options: SessionsOptions) {
     this.#purpose = `session ${options.path}`
+    this.#quotas = options.quotas
     this.#clock = options.clock
     this.#idle = options.idle
     this.#sealer = options.sealer
@@ -119,16 +131,18 @@ export class Sessions {
     return this.#live.size
   }
 
-  open(agreed: Agreement): Session {
+  /** A new session, or undefined where its principal has too many and all of them are in use. */
+  open(agreed: Agreement): Session | undefined {
     this.#sweep()
+    if (this.#quotas?.sessionsFull(agreed.principal) === true && !this.#makeRoom(agreed.principal))
+      return undefined
     const now = this.#clock.now()
     const id = this.#sealer.seal(this.#purpose, {
       ...{ r: agreed.revision, c: agreed.capabilities, p: agreed.principal, t: now, n: randomUUID() },
       i: agreed.clientInfo && briefly(agreed.clientInfo),
     })
     const session = new Session(id, agreed, this.#clock)
-    this.#live.set(id, session)
-    this.#tick()
+    this.#keep(session)
     return session
   }
 
@@ -143,14 +157,13 @@ export class Sessions {
     }
     session.lastUsed = now
     // Whoever is used last stands last, so the sweep can stop at the first that is young enough.
-    this.#live.delete(id)
-    this.#live.set(id, session)
-    this.#tick()
+    this.#drop(session)
+    this.#keep(session)
     return session
   }
 
   end(session: Session, reason: string): void {
-    this.#live.delete(session.id)
+    this.#drop(session)
     this.#ended.add(session.id)
     const [oldest] = this.#ended
     if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest)
@@ -189,6 +202,29 @@ export class Sessions {
       for (const session of this.#live.values()) session.prune()
       if (this.#live.size > 0) this.#tick()
     })
+  }
+
+  #keep(session: Session): void {
+    this.#live.set(session.id, session)
+    this.#quotas?.sessions(session.principal, 1)
+    this.#tick()
+  }
+
+  #drop(session: Session): void {
+    if (this.#live.delete(session.id)) this.#quotas?.sessions(session.principal, -1)
+  }
+
+  /** Forgets the principal's session that was not used for longest and does nothing. Its id stays good: whoever comes back with it goes on. */
+  #makeRoom(principal: string): boolean {
+    let left = MAX_LOOKED_AT
+    for (const session of this.#live.values()) {
+      if (left-- === 0) return false
+      if (session.principal !== principal || !session.quiet) continue
+      this.#drop(session)
+      session.end('its place was needed')
+      return true
+    }
+    return false
   }
 
   #sweep(): void {

@@ -5,12 +5,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough, Writable } from 'node:stream'
 import { ERRORS } from '../spec/index.ts'
 import { createLineFramer, formatSse } from '../wire/index.ts'
-import { corsHeaders, refusedAccess } from './access.ts'
+import { corsHeaders } from './access.ts'
+import { admitCaller, admitStream, refusedPlace } from './admit.ts'
 import { readBody } from './body.ts'
-import { UNKNOWN_PRINCIPAL } from './contract.ts'
 import type { EndpointOptions } from './contract.ts'
 import { beginEventStream } from './event-stream.ts'
-import { BAD_CREDENTIAL, principalOf } from './credential.ts'
 import { tellRefused } from './outcome.ts'
 import type { HttpExchange } from './outcome.ts'
 import { refusal } from './refusals.ts'
@@ -53,6 +52,9 @@ export class SseHost {
   #stream(request: IncomingMessage, response: ServerResponse): void {
     const principal = this.#admitted({ request, response })
     if (principal === undefined) return
+    const onClose = (listener: () => void): void => void response.once('close', listener)
+    const refused = admitStream(principal, { onClose }, this.#options)
+    if (refused !== undefined) return this.#refuse({ request, response }, refused.status, refused)
     const id = randomUUID()
     const input = new PassThrough()
     this.#open.set(id, { principal, input, response })
@@ -81,6 +83,7 @@ export class SseHost {
     const body = await readBody(request, limit).catch(() => undefined)
     if (body === undefined) return
     if (!body.ok) {
+      this.#options.onRefused?.('body')
       const message = `The body is larger than ${limit} bytes (http.maxBody)`
       return this.#refuse(exchange, 413, { message, principal })
     }
@@ -96,17 +99,11 @@ export class SseHost {
 
   /** The principal of a request that may come in; for any other the refusal has been sent. */
   #admitted(exchange: HttpExchange): string | undefined {
-    const { access, principals } = this.#options
-    const refused = refusedAccess(exchange.request, access)
-    if (refused !== undefined) {
-      this.#refuse(exchange, 403, { message: refused })
-      return undefined
-    }
-    const principal = principalOf(exchange.request, principals)
-    if (principal === undefined) {
-      this.#refuse(exchange, 401, { ...BAD_CREDENTIAL, principal: UNKNOWN_PRINCIPAL })
-    }
-    return principal
+    const { request } = exchange
+    const admitted = refusedPlace(request, this.#options) ?? admitCaller(request, this.#options)
+    if (typeof admitted === 'string') return admitted
+    this.#refuse(exchange, admitted.status, admitted)
+    return undefined
   }
 
   #refuse(exchange: HttpExchange, status: number, { message, principal, headers }: Why): void {

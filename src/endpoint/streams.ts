@@ -55,6 +55,11 @@ export class Streams {
     return [...this.#open.values()].find(({ name }) => name.startsWith('g'))
   }
 
+  /** Streams whose client is there. */
+  get connected(): number {
+    return [...this.#open.values()].filter((stream) => stream.connected).length
+  }
+
   /**
    * Goes on after an event. False where nothing is known of its stream: it ended long ago, or before a restart. A standalone
    * stream can always begin anew.

@@ -1,16 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../base/index.ts'
 import type { EventLog } from './events.ts'
 import { openStream } from './sse-reply.ts'
+import type { StreamIo } from './sse-reply.ts'
 
 /** `GET /v1/events`: server-sent events, resumable with Last-Event-ID or `?after=`. */
-export function addEvents(
-  app: FastifyInstance,
-  events: EventLog,
-  io: { readonly clock: Clock; readonly keepAlive: () => number },
-): void {
+export function addEvents(app: FastifyInstance, events: EventLog, io: StreamIo): void {
   app.get<{ Querystring: { after?: string } }>('/v1/events', (request, reply) => {
-    const stream = openStream(reply, 'mcpx events', io)
+    const stream = openStream(request, reply, io)
     const stop = events.read(
       {
         onEvent: ({ id, type, data }) =>

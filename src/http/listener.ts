@@ -2,29 +2,41 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import fastify from 'fastify'
-import type { FastifyInstance } from 'fastify'
-import { FAILURES, McpxError } from '../base/index.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { clip, FAILURES, isLoopback, McpxError } from '../base/index.ts'
 import type { JsonObject, Log } from '../base/index.ts'
-import { HttpEndpoint, refusedAccess, SseHost, tellRefused, unread } from '../endpoint/index.ts'
+import {
+  admitCaller,
+  HttpEndpoint,
+  Quotas,
+  refusedPlace,
+  SseHost,
+  tellRefused,
+  unread,
+} from '../endpoint/index.ts'
 import type {
-  EndpointAccess,
   EndpointLimits,
   EndpointOptions,
   Outcome,
   Principals,
+  QuotaLimits,
+  Refused,
   Sealer,
 } from '../endpoint/index.ts'
 import { ERRORS } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import { addMetrics } from './metrics-route.ts'
 import { Asks } from './asks.ts'
+import { addBodyLimit } from './body-limit.ts'
 import { addPrincipals } from './principal.ts'
-import { sendProblem } from './problem.ts'
+import type { Doorkeeping } from './principal.ts'
+import { clientError, sendProblem } from './problem.ts'
+import { RefusalCounts } from './refusal-counts.ts'
 import { unknownServer } from './unknown-server.ts'
 import { addV1 } from './v1.ts'
 import type { V1Options } from './v1.ts'
 
-export interface ListenOptions extends Omit<V1Options, 'asks'> {
+export interface ListenOptions extends Omit<V1Options, 'asks' | 'door'> {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -44,22 +56,27 @@ export interface Listener {
   close(reason: string): Promise<void>
 }
 
-const LOOPBACK = /^(127\.|::1$|localhost$)/
 const MCP = '/mcp'
 
 /** Listens. Rejects with `PORT_TAKEN` where somebody else does. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, port, log, gateway, clock, watch } = options
   const onOutcome = (outcome: Outcome): void => watch.observe(outcome)
-  const access = {
-    allowedHosts: options.allowedHosts,
-    allowedOrigins: options.allowedOrigins,
-    loopback: LOOPBACK.test(host),
+  const refusals = new RefusalCounts()
+  const door: Doorkeeping = {
+    access: {
+      allowedHosts: options.allowedHosts,
+      allowedOrigins: options.allowedOrigins,
+      loopback: isLoopback(host.includes(':') ? `[${host}]` : host),
+    },
+    principals: options.principals,
+    quotas: new Quotas(clock, quotaLimits(options.settings)),
+    onRefused: (reason) => refusals.add(reason),
   }
   const endpointFor = (handler: CallHandler, open: boolean, path = ''): HttpEndpoint => {
-    const { serverInfo, limits, sealer, principals } = options
+    const { serverInfo, limits, sealer } = options
     const shared: Omit<EndpointOptions, 'handler' | 'open'> = {
-      ...{ serverInfo, limits, clock, log, access, sealer, principals, onOutcome },
+      ...{ serverInfo, limits, clock, log, sealer, onOutcome, ...door },
     }
     return new HttpEndpoint({ ...shared, handler, open, path })
   }
@@ -70,35 +87,33 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return view === undefined ? [] : [[name, endpointFor(view, true, name)] as const]
     }),
   )
-  const sse = options.settings.get('legacy.sse') ? hostSse(options, access, onOutcome) : undefined
-  const app = restApp((request, response) => {
+  const sse = options.settings.get('legacy.sse') ? hostSse(options, door, onOutcome) : undefined
+  const app = restApp({ settings: options.settings, refusals }, (request, response) => {
     if (sse?.take(request, response) === true) return true
     const name = serverNameOf(request.url ?? '')
     if (name === undefined) return false
     const endpoint = name === '' ? merged : single.get(name)
     if (endpoint !== undefined) void endpoint.handle(request, response)
     else {
-      const code = refuse(
-        request,
-        response,
-        refusedAccess(request, access) ?? unknownServer(name, gateway.names),
-      )
-      tellRefused({ request, response }, code, { clock, log, onOutcome })
+      // Who may not come in is not told which servers there are.
+      const admitted = refusedPlace(request, door) ?? admitCaller(request, door)
+      const why = typeof admitted === 'string' ? unknownServer(name, gateway.names) : admitted
+      const code = refuse(request, response, why)
+      const principal = typeof admitted === 'string' ? admitted : admitted.principal
+      tellRefused({ request, response }, code, { clock, log, onOutcome, principal })
     }
     return true
   })
-  app.addHook('onRequest', async (request, reply) => {
-    const refused = refusedAccess(request.raw, access)
-    if (refused !== undefined) await reply.status(403).type('text/plain').send(refused)
-  })
-  addPrincipals(app, options.principals)
+  addPrincipals(app, door)
+  addBodyLimit(app, () => options.limits.maxBody(), () => refusals.add('body'))
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
-  app.get('/health', () => ({ status: 'ok' }))
+  app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request)))
+  app.get('/health', { config: { anyone: true } }, () => ({ status: 'ok' }))
   const asks = new Asks({ clock, patience: () => options.settings.get('questions.ttl') })
-  addV1(app, { ...options, asks })
+  addV1(app, { ...options, asks, door })
   const endpoints = [merged, ...single.values()]
   const sessions = (): number => endpoints.reduce((sum, endpoint) => sum + endpoint.sessions, 0)
-  await addMetrics(app, { watch, gateway, sessions })
+  await addMetrics(app, { watch, gateway, refusals, sessions })
   try {
     const url = await app.listen({ host, port })
     return {
@@ -117,12 +132,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 /** All servers over the transport of 2024-11-05. */
 function hostSse(
   options: ListenOptions,
-  access: EndpointAccess,
+  door: Doorkeeping,
   onOutcome: EndpointOptions['onOutcome'],
 ): SseHost {
-  const { gateway, serverInfo, limits, clock, log, sealer, principals } = options
+  const { gateway, serverInfo, limits, clock, log, sealer } = options
   const open = gateway.merged.single !== undefined
-  const shared = { serverInfo, limits, clock, log, access, sealer, principals, open, onOutcome }
+  const shared = { serverInfo, limits, clock, log, sealer, open, onOutcome, ...door }
   return new SseHost({ ...shared, handler: gateway.merged })
 }
 
@@ -141,27 +156,49 @@ function serverNameOf(url: string): string | undefined {
 }
 
 /** A fastify application behind a handler that may take a request first. */
-function restApp(first: (request: IncomingMessage, response: ServerResponse) => boolean): FastifyInstance {
+function restApp(
+  { settings, refusals }: { settings: V1Options['settings']; refusals: RefusalCounts },
+  first: (request: IncomingMessage, response: ServerResponse) => boolean,
+): FastifyInstance {
+  const maxHeaderSize = settings.get('http.maxHeader')
   return fastify({
     forceCloseConnections: true,
+    // The limit in force is that of the setting, which may change.
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    clientErrorHandler: clientError(maxHeaderSize, () => refusals.add('header')),
     serverFactory: (handler): Server =>
-      createServer({ keepAliveTimeout: 72_000 }, (request, response) => {
+      createServer({ keepAliveTimeout: 72_000, maxHeaderSize }, (request, response) => {
         if (!first(request, response)) handler(request, response)
       }),
   })
 }
 
-/**
- * Answers where there is no endpoint, and returns the JSON-RPC code. Who may not come in is not told which servers there are.
- */
-function refuse(request: IncomingMessage, response: ServerResponse, why: string | McpxError): number {
-  const [status, code, message] =
-    typeof why === 'string'
-      ? [403, ERRORS.invalidRequest, why]
-      : [FAILURES[why.code].http, FAILURES[why.code].rpc, why.message]
-  const body = JSON.stringify(unread(request, code, message))
-  response.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
+/** Answers where there is no endpoint, and returns the JSON-RPC code. */
+function refuse(request: IncomingMessage, response: ServerResponse, why: Refused | McpxError): number {
+  const [status, code] =
+    why instanceof McpxError
+      ? [FAILURES[why.code].http, FAILURES[why.code].rpc]
+      : [why.status, ERRORS.invalidRequest]
+  const headers = why instanceof McpxError ? {} : why.headers
+  const body = JSON.stringify(unread(request, code, why.message))
+  response.writeHead(status, { ...headers, 'Content-Type': 'application/json' }).end(body)
   return code
+}
+
+function unknownRoute({ method, url }: FastifyRequest): McpxError {
+  const path = url.split('?', 1)[0] ?? ''
+  return new McpxError(
+    'ROUTE_UNKNOWN',
+    `There is no ${method} ${clip(path)}. GET /v1/openapi.json has all that there is; MCP is spoken at /mcp.`,
+  )
+}
+
+function quotaLimits(settings: V1Options['settings']): QuotaLimits {
+  return {
+    rate: () => settings.get('http.maxRate'),
+    streams: () => settings.get('http.maxStreams'),
+    sessions: () => settings.get('legacy.maxSessions'),
+  }
 }
 
 async function close(

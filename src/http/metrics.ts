@@ -5,10 +5,12 @@ import type { Outcome } from '../endpoint/index.ts'
 import type { Gateway } from '../gateway/index.ts'
 import type { UpstreamState } from '../pool/index.ts'
 import type { EraWatch } from './era-watch.ts'
+import type { RefusalCounts } from './refusal-counts.ts'
 
 export interface MetricsSources {
   readonly watch: EraWatch
   readonly gateway: Gateway
+  readonly refusals: RefusalCounts
   /** Legacy sessions that are open. */
   readonly sessions: () => number
 }
@@ -26,7 +28,7 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const STATES: Readonly<Record<UpstreamState, number>> = { idle: 0, starting: 0, ready: 0, failed: 0 }
 
 /** What is counted elsewhere is read when somebody asks, so a request pays for its duration alone. */
-export function createMetrics({ watch, gateway, sessions }: MetricsSources): Metrics {
+export function createMetrics({ watch, gateway, refusals, sessions }: MetricsSources): Metrics {
   const register = new Registry()
   collectDefaultMetrics({ register })
   const durations = new Histogram({
@@ -74,6 +76,16 @@ export function createMetrics({ watch, gateway, sessions }: MetricsSources): Met
       for (const [reason, count] of Object.entries(watch.ambiguous)) this.inc({ reason }, count)
     },
   })
+  const refused = new Counter({
+    name: 'mcpx_refused_total',
+    help: 'Requests over HTTP that were not let in, or asked for too much, by what for.',
+    labelNames: ['reason'] as const,
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [reason, count] of refusals.all()) this.inc({ reason }, count)
+    },
+  })
   const stuck = new Gauge({
     name: 'mcpx_stuck_clients',
     help: 'Clients that were refused, had no success since, and were seen within the last hour.',
@@ -109,7 +121,18 @@ export function createMetrics({ watch, gateway, sessions }: MetricsSources): Met
       this.set(gateway.parked())
     },
   })
-  const all: readonly Metric[] = [durations, requests, pairs, lost, ambiguous, stuck, open, upstreams, parked]
+  const all: readonly Metric[] = [
+    durations,
+    requests,
+    pairs,
+    lost,
+    ambiguous,
+    refused,
+    stuck,
+    open,
+    upstreams,
+    parked,
+  ]
   for (const metric of all) register.registerMetric(metric)
   return {
     contentType: register.contentType,

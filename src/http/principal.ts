@@ -1,24 +1,52 @@
-// Who calls the REST interface.
+// Who calls the REST interface, and who is turned away.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { McpxError } from '../base/index.ts'
-import { BAD_CREDENTIAL, LOCAL_USER, principalOf } from '../endpoint/index.ts'
-import type { Principals } from '../endpoint/index.ts'
+import type { FailureCode } from '../base/index.ts'
+import { admitCaller, LOCAL_USER, refusedPlace } from '../endpoint/index.ts'
+import type { EndpointOptions, Refused, RefusedFor } from '../endpoint/index.ts'
 import { sendProblem } from './problem.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose credential the request has; the local user's where it has none. */
+    /** Whose credential the request has. */
     principal: string
+  }
+  interface FastifyContextConfig {
+    /** Whether the route answers whoever asks: it says nothing. */
+    anyone?: boolean
   }
 }
 
-/** Gives each request its principal. A credential that is not good is a 401 (RFC 6750, section 3), whatever was asked. */
-export function addPrincipals(app: FastifyInstance, principals: Principals): void {
+export type Doorkeeping = Pick<EndpointOptions, 'access' | 'principals' | 'quotas' | 'onRefused'>
+
+/** The code of a problem for each reason. */
+const CODES: Readonly<
+  Record<Exclude<RefusedFor, 'forbidden' | 'sessions' | 'body' | 'header'>, FailureCode>
+> = {
+  origin: 'ORIGIN_REFUSED',
+  host: 'HOST_REFUSED',
+  'key-missing': 'KEY_MISSING',
+  'key-malformed': 'KEY_UNKNOWN',
+  'key-unknown': 'KEY_UNKNOWN',
+  'key-unreadable': 'KEY_UNKNOWN',
+  'key-expired': 'KEY_EXPIRED',
+  'key-revoked': 'KEY_REVOKED',
+  rate: 'TOO_MANY_REQUESTS',
+  streams: 'TOO_MANY_STREAMS',
+}
+/** Clients look for an authorization server here before they give up; there is none. */
+const WELL_KNOWN = '/.well-known/'
+
+/** Gives each request its principal, and answers those that may not come in, whatever they ask for. */
+export function addPrincipals(app: FastifyInstance, means: Doorkeeping): void {
   app.decorateRequest('principal', LOCAL_USER)
   app.addHook('onRequest', async (request, reply) => {
-    const principal = principalOf(request.raw, principals)
-    if (principal !== undefined) request.principal = principal
-    else await sendProblem(reply.headers(BAD_CREDENTIAL.headers), badCredential())
+    const { raw, url, is404, routeOptions } = request
+    const misplaced = refusedPlace(raw, means)
+    const anyone = routeOptions.config.anyone === true || (is404 && url.startsWith(WELL_KNOWN))
+    const admitted = misplaced ?? (anyone ? LOCAL_USER : admitCaller(raw, means))
+    if (typeof admitted === 'string') request.principal = admitted
+    else await sendProblem(reply.headers(admitted.headers), refusedError(admitted))
   })
 }
 
@@ -27,10 +55,10 @@ export function localOnly({ principal }: FastifyRequest): void {
   if (principal === LOCAL_USER) return
   throw new McpxError(
     'KEY_FORBIDDEN',
-    `The key of "${principal}" may not change how the daemon works. Ask its local user to do it, without a key.`,
+    `The key of "${principal}" may not change how the daemon works. Ask its local user to do it.`,
   )
 }
 
-function badCredential(): McpxError {
-  return new McpxError('KEY_UNKNOWN', BAD_CREDENTIAL.message)
+export function refusedError({ reason, message }: Refused): McpxError {
+  return new McpxError(reason in CODES ? CODES[reason as keyof typeof CODES] : 'USAGE', message)
 }

@@ -1,9 +1,9 @@
 // The inbox: questions that a caller cannot answer, for whoever can.
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../base/index.ts'
 import type { Inbox, InboxEntry } from '../gateway/index.ts'
 import type { EventLog } from './events.ts'
 import { openStream } from './sse-reply.ts'
+import type { StreamIo } from './sse-reply.ts'
 
 /** A question as the REST interface shows it. Times in ms since the epoch. */
 export interface QuestionReport {
@@ -23,7 +23,7 @@ export interface QuestionReport {
 export function addQuestions(
   app: FastifyInstance,
   inbox: Inbox,
-  io: { readonly clock: Clock; readonly keepAlive: () => number; readonly events: EventLog },
+  io: StreamIo & { readonly events: EventLog },
 ): void {
   inbox.onEvent((event) => {
     const { id, server, question, principal } = event.entry
@@ -45,7 +45,7 @@ export function addQuestions(
   })
   app.get('/v1/questions/stream', (request, reply) => {
     const { principal } = request
-    const stream = openStream(reply, 'mcpx questions', io)
+    const stream = openStream(request, reply, io)
     const asked = (entry: InboxEntry): boolean =>
       stream.send({ event: 'question.asked', data: JSON.stringify(reportOf(entry)) })
     const stopEvents = inbox.onEvent((event) => {

@@ -1,7 +1,9 @@
 // A stream of events as the answer to a REST request.
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../base/index.ts'
-import { beginEventStream } from '../endpoint/index.ts'
+import { admitStream, beginEventStream } from '../endpoint/index.ts'
+import { refusedError } from './principal.ts'
+import type { Doorkeeping } from './principal.ts'
 import { formatComment, formatSse } from '../wire/index.ts'
 
 export interface EventStream {
@@ -13,16 +15,25 @@ export interface EventStream {
 /** Bytes that may wait for a slow reader. */
 const MAX_BUFFERED = 1024 * 1024
 
-/** Begins the stream. `keepAlive` in ms: how often a silent one carries a comment. */
-export function openStream(
-  reply: FastifyReply,
-  greeting: string,
-  io: { readonly clock: Clock; readonly keepAlive: () => number },
-): EventStream {
-  reply.hijack()
+export interface StreamIo {
+  readonly clock: Clock
+  /** How often a silent stream carries a comment, in ms. */
+  readonly keepAlive: () => number
+  readonly door: Doorkeeping
+}
+
+/** Begins the stream. Throws TOO_MANY_STREAMS where the caller has enough of them. */
+export function openStream(request: FastifyRequest, reply: FastifyReply, io: StreamIo): EventStream {
   const response = reply.raw
+  const onClose = (listener: () => void): void => void response.once('close', listener)
+  const refused = admitStream(request.principal, { onClose }, io.door)
+  if (refused !== undefined) {
+    void reply.headers(refused.headers)
+    throw refusedError(refused)
+  }
+  reply.hijack()
   beginEventStream(response, {}, io)
-  response.write(formatComment(greeting))
+  response.write(formatComment('mcpx'))
   return {
     send: (event) => {
       if (response.writableLength > MAX_BUFFERED) response.destroy()
@@ -30,6 +41,6 @@ export function openStream(
       response.write(formatSse(event))
       return true
     },
-    onClose: (listener) => void response.once('close', listener),
+    onClose,
   }
 }

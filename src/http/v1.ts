@@ -11,6 +11,7 @@ import { addClients } from './clients-route.ts'
 import type { EraWatch } from './era-watch.ts'
 import type { EventLog } from './events.ts'
 import { addEvents } from './events-route.ts'
+import type { Doorkeeping } from './principal.ts'
 import { reportProtocol, reportServer, reportServers } from './report.ts'
 import { addQuestions } from './questions-route.ts'
 import { addSettings } from './settings-route.ts'
@@ -24,6 +25,7 @@ export interface V1Options {
   readonly events: EventLog
   readonly watch: EraWatch
   readonly asks: Asks
+  readonly door: Doorkeeping
   /** Where a server's protocol preference was set. */
   readonly preferenceSource: (server: string) => string
 }
@@ -31,6 +33,7 @@ export interface V1Options {
 export function addV1(app: FastifyInstance, options: V1Options): void {
   const { gateway, clock, version, preferenceSource, settings, events, watch } = options
   const began = clock.now()
+  const io = { clock, keepAlive: () => settings.get('http.keepAlive'), door: options.door }
   app.get('/v1/health', () => ({ status: 'ok', version, uptimeMs: clock.now() - began }))
   app.get('/v1/servers', () => ({ servers: reportServers(gateway) }))
   app.get<{ Params: { name: string } }>('/v1/servers/:name', (request) => {
@@ -45,8 +48,8 @@ export function addV1(app: FastifyInstance, options: V1Options): void {
   }))
   addCall(app, gateway)
   addAsk(app, gateway, options.asks)
-  addQuestions(app, gateway.inbox, { clock, events, keepAlive: () => settings.get('http.keepAlive') })
+  addQuestions(app, gateway.inbox, { ...io, events })
   addClients(app, watch)
   addSettings(app, settings)
-  addEvents(app, events, { clock, keepAlive: () => settings.get('http.keepAlive') })
+  addEvents(app, events, io)
 }

@@ -12,7 +12,10 @@ const missing = ['sh', 'curl'].filter((name) => spawnSync(name, ['--version']).e
 
 // Needs a POSIX shell and curl.
 test.skipIf(missing.length > 0)('the commands of docs/security.md do what it says', async () => {
-  await using workspace = await openWorkspace({ mcpServers: { one: fixture('legacy-stdio') } })
+  await using workspace = await openWorkspace(
+    { mcpServers: { one: fixture('legacy-stdio') } },
+    { MCPX_AUTH_LOCAL: 'token' },
+  )
   await using daemon = await workspace.start('daemon', '--port', '0', '--json')
   const { mcp } = JSON.parse(await daemon.printed(/\n/)) as { mcp: string }
   const { command, args, cwd, env } = workspace.command()
@@ -25,12 +28,13 @@ test.skipIf(missing.length > 0)('the commands of docs/security.md do what it say
   })
   expect(ran).toMatchObject({
     status: 0,
-    stderr: expect.stringMatching(/^This is the key of "alice"; .*\n$/),
+    stderr: expect.stringMatching(/^This is the key of "alice"; .*\nThis is the key of "ci"; .*\n$/),
   })
   const shapes = [
-    /^NAME +CREATED +FROM\nalice .*\n/,
+    /^\{"servers":\[\{"name":"one".*\}\/.*token\nmcpx_[\w-]{43}\n/,
+    /NAME +CREATED +EXPIRES +FROM\nalice .* never .*\n/,
     /\{"content":\[\{"type":"text","text":"hi"\}\].*\}SERVER /,
-    /\nThe key of "alice" is revoked\.\nmcpx_[\w-]{43}\nbob:sha256:[0-9a-f]{64}\n$/,
+    /\nThe key of "alice" is revoked\.\nmcpx_[\w-]{43}\nmcpx_[\w-]{43}\nbob:sha256:[0-9a-f]{64}\n$/,
   ]
   for (const shape of shapes) expect(ran.stdout).toMatch(shape)
 })

@@ -7,8 +7,9 @@ import { createAsker, openHost, openPipeHost } from './asker.ts'
 import { answerTo, initialize, isAnswerTo, isRequest, talkOverHttp, talkOverPipe, toolCall } from './talk.ts'
 
 const KEYS: Readonly<Record<string, string>> = { 'Bearer key-a': 'ada', 'Bearer key-b': 'bob' }
+const UNKNOWN = { fault: 'unknown', message: 'not known' } as const
 const principals: Principals = {
-  of: (authorization) => (authorization === undefined ? LOCAL_USER : KEYS[authorization]),
+  of: (authorization) => (authorization === undefined ? LOCAL_USER : (KEYS[authorization] ?? UNKNOWN)),
 }
 const JSON_HEADERS = {
   'content-type': 'application/json',

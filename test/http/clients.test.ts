@@ -130,7 +130,10 @@ test('every request has one event, refusals too', async () => {
       { ...modern, ...ok, client: { name: 'b', version: '1' }, method: 'tools/list' },
       { ...modern, ...no(400, -32602), reason: 'method', asked: null, method: 'server/discover' },
       { ...modern, ...no(400, -32602), reason: 'header', method: 'tools/list' },
-      { ...no(403, -32600), era: null, reason: null, asked: null, method: 'other' },
+      {
+        ...no(403, -32600),
+        ...{ era: null, reason: null, asked: null, method: 'other', principal: '(unknown)' },
+      },
       { ...modern, ...no(413, -32600), reason: null, method: 'other' },
       { ...no(400, -32700), era: null, reason: null, asked: null, method: 'other' },
       { ...legacy, ...no(404, -32600), reason: 'default', method: 'ping' },

@@ -56,7 +56,7 @@ test('a key that is added counts at once, and one that is revoked is refused at 
   const refused = await call(bearer(alice))
   expectRefused(refused)
   expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/)
-  expect(JSON.parse(refused.body)).toMatchObject({ status: 401, code: 'KEY_UNKNOWN' })
+  expect(JSON.parse(refused.body)).toMatchObject({ status: 401, code: 'KEY_REVOKED' })
   expectRefused(await modern(bearer(alice)))
   expectRefused(await post(mcp, initialize('x'), bearer(alice)))
   expectRefused(await exchange(`${v1}/servers`, { verb: 'GET', headers: bearer(alice) }))
@@ -112,7 +112,7 @@ test('a caller with a key reads the settings and may not change them', async () 
 test('while the file of keys is broken every key is refused, and the log says so once', async () => {
   const alice = await add('alice')
   expect((await call(bearer(alice))).status).toBe(200)
-  for (const text of ['{', '{"version": 2, "keys": []}', '{"version": 1, "keys": [{"name": "local"}]}']) {
+  for (const text of ['{', '{"version": 3, "keys": []}', '{"version": 1, "keys": [{"name": "local"}]}']) {
     writeFileSync(keysFile(), text)
     expectRefused(await call(bearer(alice)))
     expectRefused(await call(bearer(TEAM)))

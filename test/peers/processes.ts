@@ -77,7 +77,7 @@ export async function startDaemon(config: JsonObject, env: Record<string, string
   const folder = await mkdtemp(join(tmpdir(), 'mcpx-'))
   const file = join(folder, 'mcpx.json')
   await writeFile(file, JSON.stringify(config))
-  const environment = { ...env, MCPX_STATE_DIR: join(folder, 'state') }
+  const environment = { MCPX_AUTH_LOCAL: 'open', ...env, MCPX_STATE_DIR: join(folder, 'state') }
   const child = startChild({
     command: process.execPath,
     args: [MCPX, 'daemon', '--config', file, '--port', '0', '--json'],

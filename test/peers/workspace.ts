@@ -55,8 +55,12 @@ export async function openWorkspace(
     command: process.execPath,
     args: [join(ROOT, 'dist', 'cli', 'main.js'), ...args],
     cwd: folder,
-    // Nothing of the user's own configuration may be found.
-    env: { MCPX_STATE_DIR: file('state'), XDG_CONFIG_HOME: file('home'), APPDATA: file('home'), ...env },
+    // Nothing of the user's own configuration may be found. Most tests are not about credentials, and their clients send none.
+    env: {
+      ...{ MCPX_STATE_DIR: file('state'), XDG_CONFIG_HOME: file('home'), APPDATA: file('home') },
+      MCPX_AUTH_LOCAL: 'open',
+      ...env,
+    },
   })
   return {
     config: file('mcpx.json'),

@@ -4,6 +4,8 @@ import type { FailureCode } from '../../base/index.ts'
 import { findConfig } from '../config-source.ts'
 import { findDaemon } from '../daemon-record.ts'
 import type { DaemonRecord } from '../daemon-record.ts'
+import { stateDir } from '../paths.ts'
+import { readToken } from '../token-file.ts'
 
 /** The daemon that serves the configuration of a command, where one runs. */
 export function runningDaemon({ config: named }: { readonly config?: string }): DaemonRecord | undefined {
@@ -17,7 +19,7 @@ export function neededDaemon(options: { readonly config?: string }): DaemonRecor
   throw new McpxError('USAGE', 'No daemon of this configuration runs. Start one with mcpx daemon.')
 }
 
-/** Asks the daemon, as the principal of the key in `MCPX_KEY` if there is one. Throws its problem document as an McpxError, or `STOPPING` where it does not answer. */
+/** Asks the daemon, as the principal of the key in `MCPX_KEY`, else as the local user. Throws its problem document as an McpxError, or `STOPPING` where it does not answer. */
 export async function ask<T>(
   daemon: DaemonRecord,
   path: string,
@@ -63,8 +65,10 @@ export async function* openEvents(daemon: DaemonRecord, path: string): AsyncGene
 }
 
 function credential(): { authorization?: string } {
-  const key = process.env['MCPX_KEY']
-  if (key === undefined || key === '') return {}
+  const { env } = process
+  const named = env['MCPX_KEY']
+  const key = named === undefined || named === '' ? readToken(stateDir(env)) : named
+  if (key === undefined) return {}
   // The key itself is not for a terminal's history.
   if (!/^[\w.~+/-]+=*$/.test(key))
     throw new McpxError('KEY_UNKNOWN', 'MCPX_KEY holds no key: mcpx keys add prints one, without spaces.')

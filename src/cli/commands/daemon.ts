@@ -6,8 +6,10 @@ import type { PoolEvent } from '../../pool/index.ts'
 import { LOCAL_CALLER } from '../../endpoint/index.ts'
 import { systemClock } from '../../transport/index.ts'
 import { findDaemon, leaveRecord, socketPath } from '../daemon-record.ts'
+import { checkBind, isExposed } from '../bind.ts'
 import { print, styled, table } from '../output.ts'
 import { stateDir } from '../paths.ts'
+import { ensureToken, tokenPath } from '../token-file.ts'
 import { createRuntime, endpointLimits, endpointOptions, MCPX_INFO } from '../runtime.ts'
 import type { Runtime } from '../runtime.ts'
 import { onStopSignal } from '../signals.ts'
@@ -22,7 +24,8 @@ export function addDaemon(program: Command): void {
     .description('serve all servers over HTTP, at /mcp and each at /mcp/<server>')
     .option('-p, --port <number>', 'short for --http-port; 0 takes a free one')
     .option('--json', 'print the address as one line of JSON')
-    .action(async (options: CommonOptions & { readonly port?: string }) => {
+    .option('--insecure', 'listen where other machines reach it even if callers need no credential')
+    .action(async (options: DaemonOptions) => {
       const flags = {
         ...settingFlags(options),
         ...(options.port === undefined ? {} : { 'http.port': options.port }),
@@ -30,14 +33,37 @@ export function addDaemon(program: Command): void {
       const { createLog } = await import('../logger.ts')
       const runtime = createRuntime({
         ...{ configPath: options.config, flags, log: createLog },
-        logins: true,
+        ...{ logins: true, insecure: options.insecure === true },
       })
       try {
+        secure(runtime, options.insecure === true)
         await run(runtime, options.json === true)
       } finally {
         await runtime.stop('the daemon stops')
       }
     })
+}
+
+interface DaemonOptions extends CommonOptions {
+  readonly port?: string
+  readonly insecure?: boolean
+}
+
+/** Makes sure that there is a token to ask for, and says where the daemon is open. Throws BIND_REFUSED. */
+function secure({ settings, log }: Runtime, insecure: boolean): void {
+  checkBind(settings, insecure)
+  const folder = stateDir(process.env)
+  const kept = ensureToken(folder, log)
+  if (!kept && settings.get('auth.local') === 'token')
+    log.error('nobody can be the local user over HTTP: the token cannot be kept', {
+      path: tokenPath(folder),
+      advice: 'MCPX_STATE_DIR names another folder; keys of auth.keys work all the same',
+    })
+  if (!isExposed(settings)) return
+  log.warn('other machines can reach the daemon, and what they send is not encrypted', {
+    host: settings.get('http.host'),
+    callers: settings.get('auth.local') === 'open' ? 'everybody is the local user' : 'with a credential',
+  })
 }
 
 async function run(runtime: Runtime, json: boolean): Promise<void> {
@@ -115,9 +141,11 @@ async function beFound(runtime: Runtime, opened: Opened, watch: EraWatch): Promi
   }
 }
 
-function announce({ gateway, config, pool }: Runtime, url: string, json: boolean): void {
+function announce(runtime: Runtime, url: string, json: boolean): void {
+  const { gateway, config, pool, settings } = runtime
   const mcp = `${url}/mcp`
-  if (json) print(JSON.stringify({ mcp, v1: `${url}/v1`, pid: process.pid }))
+  const tokenFile = settings.get('auth.local') === 'token' ? tokenPath(stateDir(process.env)) : null
+  if (json) print(JSON.stringify({ mcp, v1: `${url}/v1`, pid: process.pid, tokenFile }))
   else
     print(
       `mcpx ${VERSION} serves ${gateway.members.length} servers of ${config.path} at ${styled('bold', mcp)}`,
@@ -132,7 +160,8 @@ function announce({ gateway, config, pool }: Runtime, url: string, json: boolean
         .catch(() => undefined),
     ),
   )
-  if (!json) void warm.then(() => print(welcome(reportServers(gateway), mcp)))
+  if (!json)
+    void warm.then(() => print(welcome(reportServers(gateway), { mcp, tokenFile, config: config.path })))
 }
 
 function publish(events: EventLog, event: PoolEvent): void {
@@ -168,7 +197,13 @@ function publish(events: EventLog, event: PoolEvent): void {
   }
 }
 
-function welcome(servers: readonly ServerReport[], mcp: string): string {
+interface Place {
+  readonly mcp: string
+  readonly tokenFile: string | null
+  readonly config: string
+}
+
+function welcome(servers: readonly ServerReport[], place: Place): string {
   const rows = servers.map(({ name, state, era, revision, eraSource, transport, tools, startMs }) => [
     name,
     state,
@@ -180,18 +215,33 @@ function welcome(servers: readonly ServerReport[], mcp: string): string {
     startMs === null ? '-' : `${startMs} ms`,
   ])
   const failures = servers.flatMap(({ error }) => (error === null ? [] : [styled('red', error.message)]))
-  const paste = [
-    ['Claude Code', `claude mcp add --transport http mcpx ${mcp}`],
-    ['Cursor', `~/.cursor/mcp.json  {"mcpServers": {"mcpx": {"url": "${mcp}"}}}`],
-    ['VS Code', `code --add-mcp '{"name": "mcpx", "type": "http", "url": "${mcp}"}'`],
-  ].map(([client = '', line = '']) => `  ${client.padEnd(12)}${line}`)
   return [
     '',
     table([['SERVER', 'STATE', 'ERA', 'REVISION', 'FOUND BY', 'TRANSPORT', 'TOOLS', 'STARTED IN'], ...rows]),
     ...(failures.length > 0 ? ['', ...failures] : []),
     '',
     'Paste into a client:',
-    ...paste,
+    ...pasteLines(place).map(([client, line]) => `  ${client.padEnd(12)}${line}`),
     '',
   ].join('\n')
+}
+
+/** Clients start `mcpx serve`, whose socket is the user's own: nothing secret is in their files. Over HTTP they send the token. */
+function pasteLines({ mcp, tokenFile, config }: Place): [client: string, line: string][] {
+  const [program = 'mcpx'] = process.argv.slice(1)
+  const args = [program, 'serve', '--config', config]
+  const entry = JSON.stringify({ command: process.execPath, args })
+  const words = [process.execPath, ...args].map(quoted).join(' ')
+  const header = tokenFile === null ? '' : ` --header "Authorization: Bearer $(cat ${quoted(tokenFile)})"`
+  return [
+    ['Claude Code', `claude mcp add mcpx -- ${words}`],
+    ['over HTTP', `claude mcp add --transport http mcpx ${mcp}${header}`],
+    ['Cursor', `~/.cursor/mcp.json  {"mcpServers": {"mcpx": ${entry}}}`],
+    ['VS Code', `code --add-mcp '{"name": "mcpx", ${entry.slice(1)}'`],
+  ]
+}
+
+/** A word of a shell's line, quoted where it needs to be. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

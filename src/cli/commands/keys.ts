@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { McpxError } from '../../base/index.ts'
-import { createSettings, formatApiKey, parseApiKey } from '../../config/index.ts'
+import { createSettings, formatApiKey, parseApiKey, parseDuration } from '../../config/index.ts'
 import type { ConfigFile } from '../../config/index.ts'
 import { readConfig } from '../config-source.ts'
 import { addKey, checkName, hashOf, keysPath, newToken, readKeys, revokeKey } from '../keys-file.ts'
@@ -10,6 +10,7 @@ import { stateDir } from '../paths.ts'
 interface ListedKey {
   readonly name: string
   readonly createdAt: string | null
+  readonly expiresAt: string | null
   readonly source: string
 }
 
@@ -21,13 +22,18 @@ export function addKeys(program: Command): void {
     .command('add')
     .description('make a key and print it, once: only its hash is kept')
     .argument('<name>', 'who the key stands for')
+    .option(
+      '--expires <duration>',
+      'how long it is good, such as 12h or 30d; without it, until it is revoked',
+    )
     .option('--print-hash', 'keep nothing; print the key, and below it its line for the setting auth.keys')
     .showHelpAfterError(help)
-    .addHelpText('after', '\nExample:\n  mcpx keys add alice > alice.key')
-    .action(async (name: string, options: { readonly printHash?: boolean }) => {
+    .addHelpText('after', '\nExample:\n  mcpx keys add alice > alice.key\n  mcpx keys add ci --expires 30d')
+    .action(async (name: string, options: AddOptions) => {
       checkName(name)
+      const expiresIn = lifetimeOf(options)
       if (options.printHash === true) return printHashed(name)
-      const token = await addKey(path(), name, new Date())
+      const token = await addKey(path(), { name, expiresIn, now: new Date() })
       print(token)
       process.stderr.write(
         `This is the key of "${name}"; it cannot be shown again. Clients send it as "Authorization: Bearer <key>", ` +
@@ -44,8 +50,8 @@ export function addKeys(program: Command): void {
       const listed = list(options.config)
       if (options.json === true) return printJson({ keys: listed })
       if (listed.length === 0) return print('There are no keys.')
-      const rows = listed.map(({ name, createdAt, source }) => [name, createdAt ?? '-', source])
-      print(table([['NAME', 'CREATED', 'FROM'], ...rows]))
+      const rows = listed.map((key) => [key.name, key.createdAt ?? '-', expiryOf(key), key.source])
+      print(table([['NAME', 'CREATED', 'EXPIRES', 'FROM'], ...rows]))
     })
   keys
     .command('revoke')
@@ -53,9 +59,32 @@ export function addKeys(program: Command): void {
     .argument('<name>', 'whose key')
     .showHelpAfterError(help)
     .action(async (name: string) => {
-      await revokeKey(path(), name)
+      await revokeKey(path(), name, new Date())
       print(`The key of "${name}" is revoked.`)
     })
+}
+
+interface AddOptions {
+  readonly expires?: string
+  readonly printHash?: boolean
+}
+
+/** In ms, or undefined for a key that is good until it is revoked. */
+function lifetimeOf({ expires, printHash }: AddOptions): number | undefined {
+  if (expires === undefined) return undefined
+  if (printHash === true)
+    throw new McpxError('USAGE', 'A key of the configuration has no expiry: take its line out instead.')
+  const ms = parseDuration(expires)
+  if (ms !== undefined && ms > 0) return ms
+  throw new McpxError(
+    'USAGE',
+    `--expires must be a duration such as 12h or 30d, not ${JSON.stringify(expires)}.`,
+  )
+}
+
+function expiryOf({ expiresAt }: ListedKey): string {
+  if (expiresAt === null) return 'never'
+  return Date.parse(expiresAt) > Date.now() ? expiresAt : `expired ${expiresAt}`
 }
 
 function path(): string {
@@ -74,8 +103,14 @@ function list(named: string | undefined): ListedKey[] {
   const { value, detail } = settings.explain('auth.keys')
   const configured = value.map(parseApiKey).filter((key) => key !== undefined)
   return [
-    ...readKeys(path()).map(({ name, createdAt }) => ({ name, createdAt, source: path() })),
-    ...configured.map(({ name }) => ({ name, createdAt: null, source: detail ?? 'auth.keys' })),
+    ...readKeys(path()).keys.map(({ name, createdAt, expiresAt = null }) => ({
+      ...{ name, createdAt, expiresAt },
+      source: path(),
+    })),
+    ...configured.map(({ name }) => ({
+      ...{ name, createdAt: null, expiresAt: null },
+      source: detail ?? 'auth.keys',
+    })),
   ]
 }
 

@@ -6,7 +6,6 @@ import { unknownServer } from '../../http/index.ts'
 import { createDialer, systemClock } from '../../transport/index.ts'
 import type { OwningDialer } from '../../transport/index.ts'
 import { readConfig } from '../config-source.ts'
-import { keysPath } from '../keys-file.ts'
 import { createOAuth } from '../oauth.ts'
 import type { OAuth, OAuthServer, OAuthTarget } from '../oauth.ts'
 import { stateDir } from '../paths.ts'
@@ -54,9 +53,10 @@ function principalOf(config: ConfigFile): string {
   const { env } = process
   const settings = createSettings({ file: config, env })
   const configured = (): readonly string[] => settings.get('auth.keys')
-  const principals = createPrincipals({ path: keysPath(stateDir(env)), configured, log: SILENT })
+  const means = { folder: stateDir(env), clock: systemClock, log: SILENT }
+  const principals = createPrincipals({ ...means, configured, local: () => 'open' })
   const key = env['MCPX_KEY'] ?? ''
   const principal = principals.of(key === '' ? undefined : `Bearer ${key}`)
-  if (principal === undefined) throw new McpxError('KEY_UNKNOWN', 'MCPX_KEY holds no key that is in force.')
-  return principal
+  if (typeof principal === 'string') return principal
+  throw new McpxError('KEY_UNKNOWN', `MCPX_KEY holds no key that is in force. ${principal.message}`)
 }

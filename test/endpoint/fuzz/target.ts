@@ -10,6 +10,7 @@ import type { Answer, Call } from '../../../src/wire/index.ts'
 import { createManualClock } from '../../transport/manual-clock.ts'
 import type { ManualClock } from '../../transport/manual-clock.ts'
 
+const UNKNOWN = { fault: 'unknown', message: 'not known' } as const
 export const MAX_BODY = 6000
 export const KEEP_ALIVE = 15_000
 
@@ -64,7 +65,7 @@ export async function openTarget(): Promise<Target> {
       drain: () => 0,
     },
     access: { allowedHosts: () => [], allowedOrigins: () => ['https://friend.example'], loopback: true },
-    principals: { of: (authorization) => (authorization === 'Bearer wrong' ? undefined : 'local') },
+    principals: { of: (authorization) => (authorization === 'Bearer wrong' ? UNKNOWN : 'local') },
     sealer: createSealer(),
   }
   const endpoint = new HttpEndpoint(options)
