@@ -105,7 +105,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     return true
   })
   addPrincipals(app, door)
-  addBodyLimit(app, () => options.limits.maxBody(), () => refusals.add('body'))
+  addBodyLimit(
+    app,
+    () => options.limits.maxBody(),
+    () => refusals.add('body'),
+  )
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, error))
   app.setNotFoundHandler((request, reply) => sendProblem(reply, unknownRoute(request)))
   app.get('/health', { config: { anyone: true } }, () => ({ status: 'ok' }))
