@@ -31,6 +31,8 @@ interface Wanted {
   readonly leave?: boolean
 }
 
+const CACHED = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+
 /** Calls with `questions` in their arguments ask them all at once and tell the answers as JSON text. */
 export function createAsker(): Asker {
   const calls: Call[] = []
@@ -55,7 +57,8 @@ export function createAsker(): Asker {
     ...{ calls, remarks, answers, givenUp },
     handle: async (call) => {
       calls.push(call)
-      if (call.method !== 'tools/call') return { result: { capabilities: { tools: {} }, tools: [] } }
+      if (call.method === 'tools/list') return { result: { tools: [], ...CACHED } }
+      if (call.method !== 'tools/call') return { result: { capabilities: { tools: {} }, ...CACHED } }
       return { result: await run(call) }
     },
     hear: (remark) => remarks.push(remark),

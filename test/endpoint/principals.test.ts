@@ -82,7 +82,7 @@ test.each(['Bearer nobody', 'Basic a2V5LWE=', 'Bearer ', 'key-a'])(
       expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
       const answer = (await response.json()) as { error: { code: number; message: string } }
       expect(answer).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
-      expect(answer.error.message).toContain('mcpx keys add <name>')
+      expect(answer.error.message).toContain('not known')
     }
     expect(asker.calls).toEqual([])
     expect(host.outcomes).toHaveLength(5)

@@ -205,7 +205,8 @@ function frameOf(exchange: Exchange, dir: 'in' | 'out', { message, batch }: Part
   }
   const result = isObject(message['result']) ? message['result'] : {}
   const agreed = revisionIn(result['protocolVersion'])
-  if (agreed !== undefined) exchange.talk.agreed = agreed
+  // Whatever a server that is initialized calls its revision, it is spoken to as one of the legacy era.
+  if (agreed !== undefined) exchange.talk.agreed = agreed === MODERN ? newest('legacy') : agreed
   return { ...frame, revisions: [agreed ?? asked.revision], request: asked.message }
 }
 
@@ -253,7 +254,8 @@ function aboutOf(
 
 function assumed({ revision, talk, head, record }: Exchange): RevisionId[] {
   const header = revisionIn(head?.headers?.['mcp-protocol-version'])
-  const said = record.role === 'client' ? (header ?? talk.agreed) : (talk.agreed ?? header)
+  const named = header === MODERN ? undefined : header
+  const said = record.role === 'client' ? (named ?? talk.agreed ?? header) : (talk.agreed ?? header)
   if (revision !== undefined || said === undefined) {
     return [revision ?? (talk.modern ? MODERN : ASSUMED_REVISION)]
   }

@@ -167,7 +167,18 @@ function ofResult(
   const { result, ...rest } = message
   const envelope = schema.check('JSONRPCRequest', { ...rest, method: 'x' })
   if (frame.request === undefined) return [...envelope, faultOf('answer', 'to nothing that was asked')]
-  return [...envelope, ...schema.check(resultOf(frame.request, result, { schema, id }), result)]
+  const definition = resultOf(frame.request, result, { schema, id })
+  return [...envelope, ...schema.check(definition, definition === OWNERS ? common(result) : result)]
+}
+
+/** The result of a method that no revision knows is its owner's, but for what all results have. */
+const OWNERS = 'Result'
+
+function common(result: unknown): unknown {
+  if (!isObject(result)) return result
+  return Object.fromEntries(
+    ['_meta', 'resultType'].flatMap((name) => (name in result ? [[name, result[name]]] : [])),
+  )
 }
 
 function resultOf(
@@ -176,8 +187,7 @@ function resultOf(
   { schema, id }: { schema: ClosedSchema; id: RevisionId },
 ): string {
   const asked = schema.messages.get(String(request['method']))
-  // The result of a method that no revision knows is its owner's.
-  if (asked === undefined) return 'Result'
+  if (asked === undefined) return OWNERS
   const type = isObject(result) ? result['resultType'] : undefined
   if (id === MODERN && type === 'input_required') return 'InputRequiredResult'
   if (id === MODERN && type === 'task') return 'CreateTaskResult'

@@ -20,7 +20,8 @@ import { StringDecoder } from 'node:string_decoder'
 /** @typedef {(kind: 'pipe' | 'http', role: Role) => Conversation} Open */
 
 const FOLDER = process.env['MCPX_SWEEP_DIR']
-const LIBRARY = /\(?node:|[\\/]node_modules[\\/](?!mcpx[\\/])|[\\/]test[\\/]sweep[\\/]recorder/
+const LIBRARY = /\(?node:|[\\/]node_modules[\\/](?!mcpx[\\/])|[\\/]test[\\/]sweep[\\/](?:recorder|listener)/
+const FRAMEWORK = /[\\/]node_modules[\\/]fastify[\\/]/
 const CHANNELS = /[\\/](?:src|dist)[\\/]transport[\\/]/
 const ROOMS = /[\\/](?:src|dist)[\\/](?:endpoint|transport)[\\/]/
 const TESTS = /[\\/]test[\\/]/
@@ -37,8 +38,12 @@ if (FOLDER !== undefined) install(FOLDER)
 function install(folder) {
   /** @param {object} line */
   const write = (line) => {
-    file ??= openSync(join(folder, `${process.pid}-${Date.now()}.ndjson`), 'a')
-    writeSync(file, `${JSON.stringify(line)}\n`)
+    try {
+      file ??= openSync(join(folder, `${process.pid}-${Date.now()}.ndjson`), 'a')
+      writeSync(file, `${JSON.stringify(line)}\n`)
+    } catch {
+      // Where a test lets no file grow, nothing is recorded.
+    }
   }
 
   /**
@@ -216,12 +221,12 @@ function isOurs() {
   Error.stackTraceLimit = 40
   const stack = new Error('where').stack ?? ''
   Error.stackTraceLimit = limit
-  const frames = stack
-    .split('\n')
-    .slice(1)
-    .filter((frame) => /[\\/]/.test(frame) && !LIBRARY.test(frame))
+  const all = stack.split('\n').slice(1)
+  const frames = all.filter((frame) => /[\\/]/.test(frame) && !LIBRARY.test(frame))
   const innermost = frames[0]
   if (innermost === undefined || !ROOMS.test(innermost)) return false
+  // mcpx writes its messages itself: what a framework writes is its own answer, to what it refuses.
+  if (all.slice(0, all.indexOf(innermost)).some((frame) => FRAMEWORK.test(frame))) return false
   if (!CHANNELS.test(innermost)) return true
   // What a channel sends again by itself was recorded the first time.
   const outside = frames.find((frame) => !CHANNELS.test(frame))

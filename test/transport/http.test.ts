@@ -33,7 +33,7 @@ async function open(
 }
 
 function ask(id: string | number, params: Record<string, unknown> = {}): RpcRequest {
-  return { jsonrpc: '2.0', id, method: 'tools/call', params }
+  return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'any', ...params } }
 }
 
 const isHeard = (one: Heard): one is Heard => one.kind !== 'closed'

@@ -23,7 +23,9 @@ function loadedBy(entry: string): string[] {
     register(${JSON.stringify(pathToFileURL(loader).href)})
     await import(${JSON.stringify(entry)})`
   const args = ['--input-type=module', '--eval', program]
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
+  // What a test run loads into every process is none of the package's.
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8' })
   const urls = stdout.split('\n').filter((line) => line !== '')
   if (urls.length === 0) throw new Error(`nothing was loaded: ${stderr}`)
   return urls.map((url) =>
