@@ -1,20 +1,8 @@
 // Who may come in: the place that a request comes from, its credential, and how often its principal asks.
 import type { IncomingMessage } from 'node:http'
 import { refusedAccess } from './access.ts'
-import type { CredentialFault, EndpointOptions } from './contract.ts'
+import type { CredentialFault, EndpointOptions, RefusedFor } from './contract.ts'
 import { LOCAL_USER, UNKNOWN_PRINCIPAL } from './contract.ts'
-
-/** Why a request, or something that it asked for, was refused. The names are labels of a metric. */
-export type RefusedFor =
-  | 'origin'
-  | 'host'
-  | `key-${CredentialFault}`
-  | 'forbidden'
-  | 'rate'
-  | 'streams'
-  | 'sessions'
-  | 'body'
-  | 'header'
 
 export interface Refused {
   readonly status: 401 | 403 | 429

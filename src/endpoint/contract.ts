@@ -5,7 +5,6 @@ import { newest } from '../spec/index.ts'
 import type { Era, RevisionId } from '../spec/index.ts'
 import type { CallHandler } from '../wire/index.ts'
 import type { Sealer } from '../wire/index.ts'
-import type { RefusedFor } from './admit.ts'
 import type { Quotas } from './quotas.ts'
 
 export interface EndpointOptions {
@@ -62,6 +61,18 @@ export interface Outcome {
   /** The peer's address; null on a pipe. */
   readonly remote: string | null
 }
+
+/** Why a request, or something that it asked for, was refused. The names are labels of a metric. */
+export type RefusedFor =
+  | 'origin'
+  | 'host'
+  | `key-${CredentialFault}`
+  | 'forbidden'
+  | 'rate'
+  | 'streams'
+  | 'sessions'
+  | 'body'
+  | 'header'
 
 /** Bounds, read anew for each request, so that they may change while the endpoint runs. Times in ms, sizes in bytes. */
 export interface EndpointLimits {

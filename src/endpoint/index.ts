@@ -8,9 +8,10 @@ export type {
   EndpointOptions,
   Outcome,
   Principals,
+  RefusedFor,
 } from './contract.ts'
 export { admitCaller, admitStream, refusedPlace } from './admit.ts'
-export type { Refused, RefusedFor } from './admit.ts'
+export type { Refused } from './admit.ts'
 export { Quotas } from './quotas.ts'
 export type { QuotaLimits } from './quotas.ts'
 export { beginEventStream } from './event-stream.ts'
