@@ -2,6 +2,7 @@
 // The command line. Exit codes are those of base/failure.ts and docs/errors.md.
 import { Command, CommanderError } from 'commander'
 import { asMcpxError, FAILURES } from '../base/index.ts'
+import { addAdd } from './commands/add.ts'
 import { addCall } from './commands/call.ts'
 import { addClients } from './commands/clients.ts'
 import { addConfig } from './commands/config.ts'
@@ -13,6 +14,7 @@ import { addProbe } from './commands/probe.ts'
 import { addProtocol } from './commands/protocol.ts'
 import { addQuestions } from './commands/questions.ts'
 import { addRecord } from './commands/record.ts'
+import { addRemove } from './commands/remove.ts'
 import { addReplay } from './commands/replay.ts'
 import { addServe } from './commands/serve.ts'
 import { addSettings } from './commands/settings.ts'
@@ -45,6 +47,8 @@ for (const add of [
   addLogout,
   addSettings,
   addConfig,
+  addAdd,
+  addRemove,
 ])
   add(program)
 for (const command of program.commands)
