@@ -7,6 +7,7 @@ import { addCall } from './commands/call.ts'
 import { addClients } from './commands/clients.ts'
 import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
+import { addImport } from './commands/import.ts'
 import { addKeys } from './commands/keys.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogout } from './commands/logout.ts'
@@ -49,6 +50,7 @@ for (const add of [
   addConfig,
   addAdd,
   addRemove,
+  addImport,
 ])
   add(program)
 for (const command of program.commands)
