@@ -8,6 +8,7 @@ import { addClients } from './commands/clients.ts'
 import { addConfig } from './commands/config.ts'
 import { addDaemon } from './commands/daemon.ts'
 import { addImport } from './commands/import.ts'
+import { addInstall } from './commands/install.ts'
 import { addKeys } from './commands/keys.ts'
 import { addLogin } from './commands/login.ts'
 import { addLogout } from './commands/logout.ts'
@@ -51,6 +52,7 @@ for (const add of [
   addAdd,
   addRemove,
   addImport,
+  addInstall,
 ])
   add(program)
 for (const command of program.commands)

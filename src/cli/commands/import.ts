@@ -114,7 +114,7 @@ function explain({ sources, servers, taken }: ImportPlan, path: string, { dryRun
   const files = sources.filter(({ path: at }, index) => sources.findIndex((one) => one.path === at) === index)
   for (const { client, path: from, error } of files) {
     print(`${styled('bold', client)} ${from}`)
-    if (error !== null) print(`  cannot be read: ${printable(error)}`)
+    if (error !== null) print(`  ${printable(error)}`)
     for (const server of servers.filter((one) => one.path === from && one.client === client)) {
       const said = {
         taken: 'taken',

@@ -1,5 +1,4 @@
 // What an import takes from the clients' files, under which names, and what it leaves and why.
-import { parse } from 'smol-toml'
 import { asMcpxError, isObject } from '../../base/index.ts'
 import type { JsonObject } from '../../base/index.ts'
 import { canonicalDefinition } from '../../config/index.ts'
@@ -9,6 +8,7 @@ import { convert } from './convert.ts'
 import { readJson, valueAt } from './json-text.ts'
 import { isOwn } from './own-entry.ts'
 import { readText } from './text-file.ts'
+import { readToml } from './toml-text.ts'
 
 export interface Source {
   readonly client: HostClient
@@ -128,7 +128,7 @@ function readSource({ client, file }: Source): Read | undefined {
   try {
     const text = readText(file.path)?.text
     if (text === undefined) return undefined
-    const whole: unknown = client.format === 'toml' ? parse(text) : readJson(text, file.path)
+    const whole: unknown = client.format === 'toml' ? readToml(text, file.path) : readJson(text, file.path)
     const servers = valueAt(whole, file.keys)
     if (servers === undefined) return undefined
     if (!isObject(servers)) return { ...nothing, error: `${file.path}: ${file.keys.join('.')} is no object` }
@@ -141,7 +141,6 @@ function readSource({ client, file }: Source): Read | undefined {
       error: null,
     }
   } catch (error) {
-    // A TOML parser quotes the line, which may hold a secret; its first line says what is wrong.
-    return { ...nothing, error: asMcpxError(error).message.split('\n')[0] ?? '' }
+    return { ...nothing, error: asMcpxError(error).message }
   }
 }

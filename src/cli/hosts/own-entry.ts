@@ -2,7 +2,6 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isLoopback, isObject } from '../../base/index.ts'
-import type { JsonObject } from '../../base/index.ts'
 
 /** The name under which clients have mcpx. */
 export const OWN_NAME = 'mcpx'
@@ -33,9 +32,4 @@ function isOwnUrl(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { hostname, pathname } = new URL(url)
   return isLoopback(hostname) && pathname.startsWith('/mcp')
-}
-
-/** The entry in the client's own words. */
-export function asEntry(entry: Readonly<Record<string, string>>, config: string | undefined): JsonObject {
-  return { ...entry, ...ownEntry(config) }
 }

@@ -50,11 +50,11 @@ export async function writeText(path: string, { text, mark }: TextFile, like?: n
 /** Changes a file with no other mcpx changing it meanwhile; where the change returns undefined, nothing is written. */
 export async function changeText(
   path: string,
-  change: (file: TextFile | undefined) => string | undefined,
+  change: (file: TextFile | undefined) => string | undefined | Promise<string | undefined>,
 ): Promise<void> {
   await whileLocked(path, async () => {
     const file = readText(path)
-    const text = change(file)
+    const text = await change(file)
     if (text !== undefined && text !== file?.text) await writeText(path, { text, mark: file?.mark ?? '' })
   })
 }
