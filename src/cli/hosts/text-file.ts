@@ -64,7 +64,7 @@ function likeOf(path: string, like: number | undefined): { mode?: number } {
   return readText(path) === undefined ? { mode: 0o600 } : {}
 }
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error) return String(error.code)
   return error instanceof Error ? error.message : String(error)
 }
