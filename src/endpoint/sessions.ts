@@ -73,9 +73,9 @@ export class Session implements Agreement {
     return this.#questions
   }
 
-  /** Lets go of what is kept for a client that has it by now. */
-  prune(): void {
-    this.#streams?.prune()
+  /** Lets go of what is kept for a client that has it by now. Whether there will be more of that, without another request. */
+  prune(): boolean {
+    return this.#streams?.prune() === true
   }
 
   /** Begins what the client is told outside of calls, once. */
@@ -168,6 +168,7 @@ export class Sessions {
     const [oldest] = this.#ended
     if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest)
     session.end(reason)
+    if (this.#live.size === 0) this.#rest()
   }
 
   /** A session that another process opened, or this one before it was restarted. */
@@ -191,16 +192,22 @@ export class Sessions {
 
   stop(reason: string): void {
     for (const session of this.#live.values()) session.end(reason)
-    this.#timer?.cancel()
+    this.#rest()
   }
 
-  /** One timer for all sessions, while there are any. */
+  #rest(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  /** One timer for all sessions, while any of them has what it may let go of. */
   #tick(): void {
     this.#timer ??= this.#clock.after(KEPT_FOR, () => {
       this.#timer = undefined
       this.#sweep()
-      for (const session of this.#live.values()) session.prune()
-      if (this.#live.size > 0) this.#tick()
+      let more = false
+      for (const session of this.#live.values()) more = session.prune() || more
+      if (more) this.#tick()
     })
   }
 

@@ -97,13 +97,18 @@ export class Streams {
     }
   }
 
-  /** Lets go of what nobody will come back for. */
-  prune(): void {
+  /** Lets go of what nobody will come back for. Whether there will be more of that, without another request. */
+  prune(): boolean {
     const since = this.#clock.now() - KEPT_FOR
     const wanted = this.#kept.filter(({ writtenAt = since }) => writtenAt >= since)
-    if (wanted.length === this.#kept.length) return
-    this.#kept = wanted
-    this.#bytes = wanted.reduce((sum, { data }) => sum + data.length, 0)
+    if (wanted.length < this.#kept.length) {
+      this.#kept = wanted
+      this.#bytes = wanted.reduce((sum, { data }) => sum + data.length, 0)
+    }
+    return (
+      wanted.some(({ writtenAt }) => writtenAt !== undefined) ||
+      [...this.#open.values()].some(({ connected }) => connected)
+    )
   }
 
   drop(stream: Stream): void {
